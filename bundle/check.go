@@ -9,7 +9,6 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
@@ -41,7 +40,7 @@ func (r *reader) checkObjects() error {
 		if err := r.checkKind(o); err != nil {
 			return err
 		}
-		if err := checkName(o); err != nil {
+		if err := checkName(o); err != nil && (o.Name == "" || !r.options.Refused) {
 			return err
 		}
 		// Kubernetes: pkg/controller/clusterroleaggregation applies the rules as a field manager of its own
@@ -97,17 +96,7 @@ func checkName(o *manifest.Object) error {
 	if o.Name == "" {
 		return o.Errorf("metadata.name", "missing")
 	}
-	var problems []string
-	switch o.Kind {
-	case "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding":
-		problems = content.IsPathSegmentName(o.Name)
-	case "Service":
-		problems = validation.IsDNS1035Label(o.Name)
-	case "Namespace":
-		problems = validation.IsDNS1123Label(o.Name)
-	default:
-		problems = validation.IsDNS1123Subdomain(o.Name)
-	}
+	problems := install.NameProblems(o.Kind, o.Name)
 	if len(problems) > 0 {
 		return o.Errorf("metadata.name", "%q is not a valid name: %s", o.Name, text.Reason(problems))
 	}
@@ -140,7 +129,7 @@ func (r *reader) decodeCSV() error {
 
 func (r *reader) checkCSVName() error {
 	o, csv := r.bundle.CSVObject, r.bundle.CSV
-	if len(csv.Name) > validation.LabelValueMaxLength {
+	if len(csv.Name) > validation.LabelValueMaxLength && !r.options.Refused {
 		return o.Errorf("metadata.name",
 			"longer than %d characters: OLM writes it into labels, and the API server refuses those",
 			validation.LabelValueMaxLength)
@@ -165,7 +154,7 @@ func (r *reader) checkInstallModes() error {
 	o, seen := r.bundle.CSVObject, map[v1alpha1.InstallModeType]bool{}
 	for i, m := range r.bundle.CSV.Spec.InstallModes {
 		field := fmt.Sprintf("spec.installModes[%d].type", i)
-		if seen[m.Type] {
+		if seen[m.Type] && !r.options.Refused {
 			return o.Errorf(field, "InstallMode list contains duplicates, cannot make set: %s occurs twice", m.Type)
 		}
 		seen[m.Type] = true
@@ -180,7 +169,7 @@ func (r *reader) checkInstallModes() error {
 // checkOwned finds the CRDs that the CSV says it owns (operator-registry: pkg/registry/parse.go).
 func (r *reader) checkOwned() error {
 	b := r.bundle
-	if b.Partial {
+	if b.Partial || r.options.Refused {
 		return nil
 	}
 	for i, d := range b.CSV.Spec.CustomResourceDefinitions.Owned {
@@ -274,10 +263,10 @@ func (r *reader) checkDeployments() error {
 	}
 	for i, d := range spec.DeploymentSpecs {
 		field := fmt.Sprintf("spec.install.spec.deployments[%d]", i)
-		if problems := validation.IsDNS1123Subdomain(d.Name); len(problems) > 0 {
+		if problems := validation.IsDNS1123Subdomain(d.Name); len(problems) > 0 && !r.options.Refused {
 			return b.CSVObject.Errorf(field+".name", "%q is not a valid name: %s", d.Name, text.Reason(problems))
 		}
-		if seen[d.Name] {
+		if seen[d.Name] && !r.options.Refused {
 			return b.CSVObject.Errorf(field+".name", "a second Deployment %s", d.Name)
 		}
 		seen[d.Name] = true
@@ -304,7 +293,7 @@ func (r *reader) checkDeclared() error {
 		}
 	}
 	for i := range r.bundle.Others {
-		if err := r.dropUndeclared(&r.bundle.Others[i]); err != nil {
+		if err := r.dropUndeclared(&r.bundle.Others[i]); err != nil && !r.options.Refused {
 			return err
 		}
 	}

@@ -65,6 +65,21 @@ func permissions(r *rendering) {
 	}
 }
 
+// Access returns what an InstallPlan makes of the permissions of a ClusterServiceVersion in a namespace: accounts, then
+// roles and bindings, with OLM's names (spec 4.1).
+func Access(csv *v1alpha1.ClusterServiceVersion, namespace string) ([]*manifest.Object, error) {
+	b, o := &bundle.Bundle{CSV: csv}, Options{Namespace: namespace, Names: NamesOLM, Profile: ProfileOLM}
+	r := &rendering{bundle: b, csv: csv, options: o, keys: map[string]int{}, names: newNames(b, csv, o, nil)}
+	spec := csv.Spec.InstallStrategy.StrategySpec
+	r.grants, r.cluster = r.names.grants(spec.Permissions, false), r.names.grants(spec.ClusterPermissions, true)
+	serviceAccounts(r)
+	permissions(r)
+	if r.err != nil {
+		return nil, r.err
+	}
+	return (&Result{Objects: r.objects}).Manifests()
+}
+
 // role makes the role of a grant and its binding, in a namespace or, without one, in the cluster.
 func (r *rendering) role(g grant, namespace string, labels, bindingLabels templates.Ownership) {
 	r.roleAndBinding(namespace, g.name, rbac.Values(g.Rules), labels, bindingLabels, r.subject(g.ServiceAccountName))

@@ -34,6 +34,21 @@ type serving struct {
 // secret holds the serving certificate. With cert-manager the Certificate has its name too.
 func (s *serving) secret() string { return s.service + "-cert" }
 
+// ServesAt returns the Deployment of a ClusterServiceVersion for which OLM makes a Service of a name, or "".
+func ServesAt(csv *v1alpha1.ClusterServiceVersion, service string) string {
+	for _, w := range csv.Spec.WebhookDefinitions {
+		if serviceName(w.DeploymentName) == service {
+			return w.DeploymentName
+		}
+	}
+	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
+		if serviceName(d.DeploymentName) == service {
+			return d.DeploymentName
+		}
+	}
+	return ""
+}
+
 // serviceName replaces dots, which a Service's name can't have, as OLM does where webhooks point to it.
 func serviceName(deployment string) string {
 	return strings.ReplaceAll(deployment, ".", "-") + "-service"
@@ -132,6 +147,10 @@ func (r *rendering) service(s *serving) {
 	}
 	if o := r.shipped("", "Service", s.service); o != nil {
 		view.Shipped = r.mergeService(o, view)
+		if r.names.olm() && r.certs.provider == CertsOLM {
+			r.warn(bundle.WarnShadowed, o.Errorf("metadata.name", "OLM writes a Service of this name, too, for what "+
+				"Deployment %s serves: which of the two stays is chance", s.deployment))
+		}
 	}
 	r.author("service.yaml", id, view)
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -162,9 +161,8 @@ func checkWebhooks(b *bundle.Bundle, n Names) error {
 			if problem := nameProblem(w.GenerateName, n); problem != "" {
 				return fail(".generateName", "%q is not a valid name: %s", w.GenerateName, problem)
 			}
-			if s := w.SideEffects; s == nil || *s != admissionregistrationv1.SideEffectClassNone &&
-				*s != admissionregistrationv1.SideEffectClassNoneOnDryRun {
-				return fail(".sideEffects", "must be None or NoneOnDryRun")
+			if p := install.Webhook(w); p != nil {
+				return fail(p.Field, "%s", p.Message)
 			}
 		}
 		if len(w.AdmissionReviewVersions) == 0 {

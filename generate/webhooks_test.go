@@ -148,7 +148,7 @@ func TestConversion(t *testing.T) {
 
 func TestCheckWebhooks(t *testing.T) {
 	rule := func(text string) string {
-		return "webhookdefinitions:\n- {generateName: w.kb.io, type: ValidatingAdmissionWebhook, deploymentName: my.dep, admissionReviewVersions: [v1], sideEffects: None, rules: [{operations: [CREATE], apiGroups: [good], resources: [good]}, {operations: [CREATE], " + text + "}]}\n"
+		return "webhookdefinitions:\n- {generateName: w.kb.io, type: ValidatingAdmissionWebhook, deploymentName: my.dep, admissionReviewVersions: [v1], sideEffects: None, rules: [{operations: [CREATE], apiVersions: [v1], apiGroups: [good], resources: [good]}, {operations: [CREATE], apiVersions: [v1], " + text + "}]}\n"
 	}
 	webhook := func(kind, name, deployment string) string {
 		return "- {generateName: " + name + ", type: " + kind + ", deploymentName: " + deployment + ", admissionReviewVersions: [v1], sideEffects: None}\n"
@@ -174,7 +174,10 @@ func TestCheckWebhooks(t *testing.T) {
 		{name: "side effects", spec: allModes + strings.Replace(validating, "sideEffects: None", "sideEffects: Some", 1), refused: "must be None or NoneOnDryRun", field: "spec.webhookdefinitions[0].sideEffects"},
 		{name: "no side effects given", spec: allModes + strings.Replace(validating, "sideEffects: None", "", 1), refused: "must be None or NoneOnDryRun", field: "spec.webhookdefinitions[0].sideEffects"},
 		{name: "no side effects given by a conversion", spec: globalOnly + ownsMemcached + strings.Replace(converting, "sideEffects: None", "", 1), crd: memcachedCRD},
-		{name: "no review versions", spec: allModes + strings.Replace(validating, "[v1]\n  webhookPath", "[]\n  webhookPath", 1), refused: "missing: the API server asks for at least one", field: "spec.webhookdefinitions[0].admissionReviewVersions"},
+		{name: "no review versions", spec: allModes + strings.Replace(validating, "[v1]\n  webhookPath", "[]\n  webhookPath", 1), refused: "must include at least one of v1, v1beta1", field: "spec.webhookdefinitions[0].admissionReviewVersions"},
+		{name: "a timeout of a minute", spec: allModes + strings.Replace(validating, "sideEffects: None", "sideEffects: None\n  timeoutSeconds: 60", 1),
+			refused: "60: the timeout value must be between 1 and 30 seconds", field: "spec.webhookdefinitions[0].timeoutSeconds"},
+		{name: "a path without a slash", spec: allModes + strings.Replace(validating, "webhookPath: /", "webhookPath: ", 1), refused: "must start with a '/'", field: "spec.webhookdefinitions[0].webhookPath"},
 		{name: "a long name", spec: allModes + definitions + webhook("ValidatingAdmissionWebhook", longName, "my.dep")},
 		{name: "a long name as a label", spec: allModes + definitions + webhook("ValidatingAdmissionWebhook", longName, "my.dep"), names: NamesOLM,
 			refused: "is not a valid name: must be no more than 63", field: "spec.webhookdefinitions[0].generateName"},

@@ -71,7 +71,7 @@ func (c Catalogs) with(declared []resolve.Source) Catalogs {
 			if d.Fault != "" {
 				known[i].Unavailable, known[i].Fault = true, d.Fault
 			}
-		case d.Catalog != nil || d.Fault != "":
+		case d.Catalog != nil || d.Unavailable:
 			known = append(known, d)
 			c.Partial = c.Partial || len(c.Sources) == 0
 		}
@@ -91,7 +91,7 @@ func (c Catalogs) Has(pkg, bundle string) bool {
 // subscribe predicts what OLM's resolver does with the Subscriptions, and adds the CSVs that it installs.
 func (c *prediction) subscribe(ctx context.Context, catalogs Catalogs) error {
 	tree := resolve.Of(c.World)
-	c.judgeSources(tree.CatalogSources)
+	c.judgeSources(tree.CatalogSources, catalogs.Sources)
 	r := c.resolution(tree, catalogs)
 	for _, state := range tree.Namespaces {
 		if err := r.resolve(ctx, state); err != nil {
@@ -120,7 +120,7 @@ func (c *prediction) resolution(tree *resolve.Cluster, catalogs Catalogs) *resol
 			if known {
 				hint = ""
 			}
-			c.unknown = append(c.unknown, Unknown{s.Object, why, !known})
+			c.unknown = append(c.unknown, Unknown{Object: s.Object, Why: why, OfCatalog: !known})
 			c.noteUnchecked(s, why, hint)
 		}
 	}
@@ -181,6 +181,7 @@ type Unknown struct {
 	Object    *manifest.Object
 	Why       string
 	OfCatalog bool // the content of its catalog is not known
+	Unread    bool // the bundle cannot be read
 }
 
 // resolve predicts what OLM does with a namespace.
@@ -486,7 +487,8 @@ func (c *prediction) addFrom(ctx context.Context, p Install) error {
 }
 
 // judgeSources reports CatalogSources that OLM cannot use or does not start, and Subscriptions to disabled ones.
-func (c *prediction) judgeSources(declared []resolve.Source) {
+// What somebody gives the content of is taken to answer.
+func (c *prediction) judgeSources(declared, given []resolve.Source) {
 	for _, s := range declared {
 		o := c.Source(s.Namespace, s.Name)
 		switch {
@@ -494,6 +496,9 @@ func (c *prediction) judgeSources(declared []resolve.Source) {
 		case s.Fault != "":
 			c.note(ruleSource, findings.Error, o, "spec.sourceType", s.Fault,
 				"repair or delete it: OLM resolves nothing in a namespace that sees it")
+		case s.Connection != "" && !slices.ContainsFunc(given, s.Same):
+			c.note(ruleSource, findings.Error, o, "status.connectionState", "nobody answers: the last state of OLM's "+
+				"connection is "+s.Connection, "repair or delete it: OLM resolves nothing in a namespace that sees it")
 		case o.Has("spec", "address"):
 			address, _ := o.Get("spec", "address")
 			c.note(ruleAddress, findings.Note, o, "spec.address",

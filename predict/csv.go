@@ -201,7 +201,7 @@ func (o *simulation) pending(v *csv) {
 		o.fail(v, v1alpha1.CSVReasonInvalidWebhookDescription, v.badWebhook())
 	case o.crdOwner(v) != nil:
 		o.fail(v, v1alpha1.CSVReasonOwnerConflict, "conflicting CRD owner in namespace")
-	case o.apiOwner(v) != nil:
+	case o.apiOwner(v) != nil || o.apiTaken(v) != "":
 		o.fail(v, v1alpha1.CSVReasonOwnerConflict, "unable to adopt APIService")
 	case previous == nil || previous.phase == v1alpha1.CSVPhaseReplacing:
 		o.set(v, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonRequirementsMet,
@@ -210,32 +210,43 @@ func (o *simulation) pending(v *csv) {
 }
 
 func (o *simulation) install(v *csv, g *group) {
-	account := g.Spec.ServiceAccountName
-	if account != "" && v.sub == nil && o.RBAC.Exists(rbac.Account{Namespace: g.Namespace, Name: account}) {
-		if denied := o.forbidden(v, account); denied != "" {
-			o.fail(v, v1alpha1.CSVReasonComponentFailedNoRetry,
-				"install strategy failed: install strategy failed: "+denied)
-			return
-		}
-	}
 	if v.typed == nil && v.sub == nil {
 		if operator := v.release(); operator != nil {
 			v.typed = operator.ClusterServiceVersion
 		}
 	}
 	if v.typed != nil && (v.sub == nil || v.whole()) { // what it deploys is known
-		switch message, waits := plan.Deploy(o.World, v.typed, v.Namespace); {
-		case waits:
-			o.set(v, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonWaiting, message)
+		account, unknown := o.account(g)
+		switch made := plan.Deploy(o.World, v.typed, v.Namespace, account); {
+		case made.Waits != "":
+			o.set(v, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonWaiting, made.Waits)
 			return
-		case message != "":
-			o.fail(v, v1alpha1.CSVReasonComponentFailed, "install strategy failed: "+message)
+		case made.Refusal != nil && made.Refusal.Forbidden: // OLM: pkg/controller/install/deployment.go, Install
+			o.fail(v, v1alpha1.CSVReasonComponentFailedNoRetry,
+				"install strategy failed: install strategy failed: "+made.Refusal.Text)
 			return
+		case made.Refusal != nil:
+			o.fail(v, v1alpha1.CSVReasonComponentFailed, "install strategy failed: "+made.Refusal.Text)
+			return
+		default:
+			v.unknown = append(made.Unknown, unknown...)
 		}
 	}
 	o.serve(v)
 	o.set(v, v1alpha1.CSVPhaseSucceeded, v1alpha1.CSVReasonInstallSuccessful,
 		"install strategy completed with no errors")
+}
+
+// account returns the ServiceAccount as which OLM installs the operators of a group, and what is not known of it.
+func (c *prediction) account(g *group) (account *rbac.Account, unknown []string) {
+	a := rbac.Account{Namespace: g.Namespace, Name: g.Spec.ServiceAccountName}
+	switch {
+	case a.Name == "":
+		return nil, nil
+	case !c.RBAC.Exists(a):
+		return nil, []string{"what ServiceAccount " + a.Name + " may do, as which OLM installs"}
+	}
+	return &a, nil
 }
 
 // serve marks the APIServices of a CSV as installed and requeues the CSVs that wait for them.
@@ -269,7 +280,7 @@ func (o *simulation) failed(v *csv, g *group) {
 	case v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs:
 		message = "static OperatorGroup and intersecting groups now support providedAPIs"
 	case v1alpha1.CSVReasonOwnerConflict:
-		if v.observed || o.crdOwner(v) != nil || o.apiOwner(v) != nil {
+		if v.observed || o.crdOwner(v) != nil || o.apiOwner(v) != nil || o.apiTaken(v) != "" {
 			return // OLM retries and fails forever
 		}
 		message = "installing"
@@ -352,4 +363,24 @@ func (o *simulation) apiOwner(v *csv) *csv {
 		}
 	}
 	return nil
+}
+
+// apiTaken returns an APIService of v that nobody but a person has made, or "" (IsAPIServiceAdoptable).
+func (o *simulation) apiTaken(v *csv) string {
+	for _, d := range v.APIServices.Owned {
+		old := o.APIServices[d.GetName()]
+		if old == nil {
+			continue
+		}
+		set, _ := old.Get("metadata", "labels")
+		labels := olm.Texts(set)
+		namespace, name := labels[olm.LabelOwnerNamespace], labels[olm.LabelOwner]
+		owner := o.inNamespace(namespace, name)
+		going := owner != nil && (owner.phase == v1alpha1.CSVPhaseReplacing || owner.phase == v1alpha1.CSVPhaseDeleting)
+		mine := namespace == v.Namespace && (name == v.Name || owner != nil && name == v.Replaces)
+		if labels[olm.LabelOwnerKind] != v1alpha1.ClusterServiceVersionKind || !mine && !going {
+			return old.Name
+		}
+	}
+	return ""
 }

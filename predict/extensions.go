@@ -147,7 +147,7 @@ func ofExtensions[T any](objects []*manifest.Object, catalogs Catalogs,
 			list = append(list, *x)
 		} else {
 			_, ofCatalog := errors.AsType[contentError](err)
-			unknown = append(unknown, Unknown{o, err.Error(), ofCatalog})
+			unknown = append(unknown, Unknown{Object: o, Why: err.Error(), OfCatalog: ofCatalog})
 		}
 	}
 	return list, unknown

@@ -27,7 +27,7 @@ import (
 
 func (o *simulation) judgeGroup(g *group) {
 	switch {
-	case g.lacksAccount(o.prediction) && !g.resolved:
+	case g.lacksAccount(o.prediction) && (!g.resolved || len(g.status) == 0):
 		o.note(ruleAccount, findings.Error, g.Object, "spec.serviceAccountName",
 			"ServiceAccount "+g.Spec.ServiceAccountName+" not found: OLM waits for it and installs nothing",
 			"add it to the namespace")
@@ -76,6 +76,9 @@ func (o *simulation) judgeCSV(v *csv) {
 	case v.Unusable != nil:
 		say(ruleIgnored, findings.Error, "spec.customresourcedefinitions", v.Unusable.Error()+": OLM ignores the CSV",
 			"the name of a CRD is <plural>.<group>")
+	case v.Copied:
+		say(ruleIgnored, findings.Error, "metadata.annotations", fmt.Sprintf("its bundle says that it is a copy from "+
+			"namespace %s: OLM installs nothing of it", v.Original), "remove the annotations olm.* from the bundle")
 	case v.phase == v1alpha1.CSVPhaseFailed:
 		message, at, hint := o.explain(v)
 		rule := findings.Rule{ID: string(v.reason)}
@@ -103,6 +106,9 @@ func (o *simulation) judgeCSV(v *csv) {
 	if v.sub == nil && v.phase == v1alpha1.CSVPhaseSucceeded && !v.observed && !o.requirements(v).judged {
 		say(ruleRequirements, findings.Note, "spec",
 			"the tree has neither its CRDs nor its ServiceAccounts: its requirements count as met", "")
+	}
+	for _, what := range v.unknown {
+		o.note(ruleNotLookedAt, findings.Note, v.where(), "spec", "not looked at: "+what, "")
 	}
 	o.judgeDeployments(v)
 	for _, key := range groupAnnotations {
@@ -154,6 +160,9 @@ func (o *simulation) explain(v *csv) (message, at, hint string) {
 		if other := o.apiOwner(v); other != nil {
 			owner := "ClusterServiceVersion " + other.Namespace + "/" + other.Name
 			return v.message + ": " + owner + " owns it", "spec.apiservicedefinitions", "keep one of them"
+		}
+		if name := o.apiTaken(v); name != "" {
+			return v.message + ": " + name + " is not OLM's", "spec.apiservicedefinitions", "delete the APIService"
 		}
 	}
 	return v.message, "", ""

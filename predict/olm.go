@@ -112,7 +112,10 @@ func (o *simulation) create(g *group, v *csv) {
 		o.wake(g.Namespace)
 		return
 	}
-	v.exists, v.position = true, len(o.csvsIn[v.Namespace])
+	if v.exists = true; v.Copied { // OLM does nothing with what looks like a copy
+		return
+	}
+	v.position = len(o.csvsIn[v.Namespace])
 	o.csvsIn[v.Namespace] = append(o.csvsIn[v.Namespace], v)
 	name, replaces := [2]string{v.Namespace, v.Name}, [2]string{v.Namespace, v.Replaces}
 	o.called[name] = append(o.called[name], v)

@@ -170,7 +170,7 @@ func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pi
 		case len(several) > 0:
 			unknown = append(unknown, several...)
 		case b.sub(ns, s.Name) == nil:
-			unknown = append(unknown, Unknown{b.shown(s), b.unknown(s), true})
+			unknown = append(unknown, Unknown{Object: b.shown(s), Why: b.unknown(s), OfCatalog: true})
 		default:
 			asked = append(asked, s)
 			if p != nil && inTree {
@@ -440,7 +440,7 @@ func SubscribedNamespaces(ctx context.Context, t *tree.Tree, namespace string, c
 		ns := state.Namespace
 		for _, s := range of[ns] {
 			if r.sub(ns, s.Name) == nil {
-				unknown = append(unknown, Unknown{s.Object, r.resolution.unknown(s), true})
+				unknown = append(unknown, Unknown{Object: s.Object, Why: r.resolution.unknown(s), OfCatalog: true})
 			}
 		}
 		if len(r.subs[ns]) == 0 {

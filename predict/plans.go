@@ -11,6 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -46,8 +47,7 @@ func (u *updating) play(ctx context.Context, p installPlan) error {
 			var err error
 			operator, played.partial[one.Name], err = u.release(ctx, one, one.Choice)
 			if err != nil {
-				u.notLookedAt(one, fmt.Sprintf("the objects of %s: %v", one.Name, err))
-				u.stopped, u.unseen = true, true
+				u.unread(p, one, err)
 			}
 		}
 		if operator == nil {
@@ -56,25 +56,79 @@ func (u *updating) play(ctx context.Context, p installPlan) error {
 		u.opened[operator.Name] = operator
 		played.CSVs = append(played.CSVs, operator.Name)
 		run.Releases = append(run.Releases, plan.Release{CSV: operator.ClusterServiceVersion, Object: operator.Object,
-			Shipped: operator.Bundle})
+			Shipped: operator.Bundle, Partial: u.partly[operator.Name]})
 		if played.partial[operator.Name] {
 			u.notLookedAt(one, fmt.Sprintf("the objects of %s: they are not in the catalog, and its image is not "+
 				"fetched", operator.Name))
 			played.Unknown = append(played.Unknown, "the objects of "+operator.Name)
 		}
 	}
-	result, err := run.Run(ctx, u.World)
-	if err != nil {
-		return err
+	result := &plan.Result{Plan: run, Phase: v1alpha1.InstallPlanPhaseInstalling}
+	if played.Message = u.unmanaged(); played.Message != "" {
+		played.Reason = string(v1alpha1.InstallPlanReasonInstallCheckFailed)
+	} else {
+		var err error
+		var unknown []string
+		run.Account, unknown = u.account(u.group())
+		if result, err = run.Run(ctx, u.World); err != nil {
+			return err
+		}
+		result.Unknown = append(result.Unknown, unknown...)
+		played.Message = result.Message
 	}
-	played.result, played.Phase, played.Message, played.Also = result, string(result.Phase), result.Message, result.Also
+	played.result, played.Phase, played.Also = result, string(result.Phase), result.Also
 	played.Unknown = append(played.Unknown, result.Unknown...)
 	u.played = append(u.played, played)
+	u.judgePlayed(slices.Concat(p.first, p.updates)[0], played)
 	for _, one := range all {
+		u.judgeShipped(one, u.opened[one.Name])
 		u.take(one, u.opened[one.Name], played)
 	}
-	u.judgePlayed(slices.Concat(p.first, p.updates)[0], played)
 	return nil
+}
+
+// group returns the OperatorGroup of the namespace. OLM resolves nothing where there is not one.
+func (u *updating) group() *group {
+	return lists.Find(u.groups, func(g *group) bool { return g.Namespace == u.namespace })
+}
+
+// unmanaged returns why OLM executes no InstallPlan of the namespace, or "" (OLM: pkg/lib/scoped/querier.go,
+// queryServiceAccountFromNamespace). A group whose ServiceAccount is missing gets no status (lib/scoped/syncer.go).
+func (u *updating) unmanaged() string {
+	g := u.group()
+	missing := g.lacksAccount(u.prediction)
+	manages := len(g.status) > 0 || !missing && g.refused == nil && (g.unknown || len(g.targets) > 0)
+	switch {
+	case !manages:
+		return "no operator group found that is managing this namespace"
+	case missing:
+		return fmt.Sprintf("please make sure the service account exists. sa=%s operatorgroup=%s/%s",
+			g.Spec.ServiceAccountName, g.Namespace, g.Name)
+	}
+	return ""
+}
+
+// unread notes that nobody knows what becomes of an InstallPlan, as the bundle of a release cannot be read.
+func (u *updating) unread(p installPlan, one Update, err error) {
+	u.stopped = true
+	if !broken(err) {
+		u.unseen = true
+		u.notLookedAt(one, fmt.Sprintf("the objects of %s: %v", one.Name, err))
+		return
+	}
+	why := fmt.Sprintf("the bundle of %s cannot be read: %v", one.Name, err)
+	u.noteUnchecked(one.sub, why, manifest.HintOf(err))
+	u.unknown = append(u.unknown, Unknown{Object: one.sub.Object, Why: why, Unread: true})
+	for _, each := range slices.Concat(p.updates, p.first) {
+		u.drop(each)
+	}
+}
+
+// drop removes an operator that OLM does not come to.
+func (u *updating) drop(one Update) {
+	u.csvs = slices.DeleteFunc(u.csvs, func(v *csv) bool {
+		return v.sub != nil && v.plan == nil && v.Namespace == u.namespace && v.Name == one.Name
+	})
 }
 
 // assume notes what an InstallPlan asks for. As nobody can look into its bundles, it counts as executed.
@@ -95,22 +149,60 @@ func (c *prediction) ask(one Update) {
 // take notes what an InstallPlan does with an operator. Git keeps the release that it has.
 func (u *updating) take(one Update, operator *upgrade.Operator, played *InstallPlan) {
 	u.ask(one)
-	if v := lists.Find(u.csvs, func(v *csv) bool {
-		return v.Namespace == u.namespace && v.Name == operator.Name && v.sub != nil
-	}); v != nil {
-		v.plan, v.typed = played, operator.ClusterServiceVersion
+	made := u.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, u.namespace, operator.Name)
+	if made == nil {
+		u.drop(one)
+		return
+	}
+	if original := u.original(made); original != "" {
+		u.note(ruleCopied, findings.Warning, one.sub.Object, "spec.name", fmt.Sprintf("%s: OLM takes the copy of the "+
+			"ClusterServiceVersion of namespace %s for it, and installs nothing", one.Name, original), "")
+		u.drop(one)
 		return
 	}
 	old := u.named()[[2]string{u.namespace, one.Replaces}]
-	if old == nil || !old.observed || one.Approval {
+	v := u.named()[[2]string{u.namespace, operator.Name}]
+	passes := old == nil && one.Replaces == "" || old != nil && old.sub != nil // OLM has made the older release, too
+	switch {
+	case v != nil && v.sub == nil:
 		return
-	}
-	v, err := u.makes(operator.Object, one.sub)
-	if err != nil {
-		u.fault(err, one.sub.Object)
+	case v == nil && !passes && (old == nil || !old.observed || one.Approval):
 		return
+	case v == nil:
+		var err *manifest.Error
+		if v, err = u.makes(operator.Object, one.sub); err != nil {
+			u.fault(err, one.sub.Object)
+			return
+		}
+		next := slices.IndexFunc(u.csvs, func(v *csv) bool { return v.sub == one.sub && v.plan == nil })
+		u.csvs = slices.Insert(u.csvs[:len(u.csvs)-1], next, v) // before what follows it
 	}
-	v.plan, v.typed, v.Replaces, old.updated = played, operator.ClusterServiceVersion, one.Replaces, true
+	v.plan, v.typed = played, operator.ClusterServiceVersion
+	if old != nil && (old.sub != nil || old.observed) {
+		v.Replaces, old.updated = one.Replaces, true
+	}
+	// asked before the next InstallPlan changes the cluster; while two releases are there OLM resolves nothing more
+	if needs := u.requirements(v); old != nil && (len(needs.unmet) > 0 || needs.err != nil) {
+		u.stopped = true
+	}
+}
+
+// original returns the namespace of the operator of whose ClusterServiceVersion OLM has made a copy in the namespace, or
+// "". A dump need not have the copies. What Git brings at once, nobody knows the order of.
+func (u *updating) original(made *manifest.Object) string {
+	if original, copied := olm.CopiedObject(made); copied && made.Has("status") {
+		return original
+	}
+	of := lists.Find(u.World.CSVs, func(v *world.CSV) bool {
+		g := lists.Find(u.groups, func(g *group) bool { return g.Namespace == v.Namespace })
+		return v.Has("metadata", "uid") && v.Name == made.Name && v.Namespace != made.Namespace && !v.Copied && v.Phase != v1alpha1.CSVPhaseNone &&
+			!slices.Contains(uncopied, v.Reason) && g != nil && (slices.Contains(g.status, made.Namespace) ||
+			isGlobal(g.status) && !u.NoCopies)
+	})
+	if of == nil {
+		return ""
+	}
+	return of.Namespace
 }
 
 // subscription returns the Subscription that OLM makes for a dependency (OLM:
@@ -134,15 +226,20 @@ func (u *updating) judgePlayed(first Update, played *InstallPlan) {
 	for _, what := range played.result.Unknown {
 		u.notLookedAt(first, what)
 	}
-	if played.result.Phase != v1alpha1.InstallPlanPhaseFailed {
+	does := "the InstallPlan fails"
+	switch played.result.Phase {
+	case v1alpha1.InstallPlanPhaseComplete:
 		return
+	case v1alpha1.InstallPlanPhaseFailed:
+		played.Reason = string(v1alpha1.InstallPlanReasonComponentFailed)
+	default:
+		does = "the InstallPlan is never complete"
 	}
-	played.Reason = string(v1alpha1.InstallPlanReasonComponentFailed)
 	if u.stopped { // an update that is reported with the same reason
 		return
 	}
 	u.stopped = true
-	message := fmt.Sprintf("%s: the InstallPlan fails: %s", strings.Join(played.CSVs, ", "), played.Message)
+	message := strings.TrimSuffix(fmt.Sprintf("%s: %s: %s", strings.Join(played.CSVs, ", "), does, played.Message), ": ")
 	if len(played.Also) > 0 {
 		message += "; or, by chance: " + strings.Join(played.Also, "; or: ")
 	}
@@ -152,6 +249,21 @@ func (u *updating) judgePlayed(first Update, played *InstallPlan) {
 		f.Hint = fmt.Sprintf("the step that fails is %s %s", at.Kind, at.Name)
 	}
 	u.findings = append(u.findings, f)
+}
+
+// judgeShipped reports Services of a release that OLM writes once more, for what a Deployment serves (OLM:
+// pkg/controller/install/certresources.go).
+func (u *updating) judgeShipped(one Update, operator *upgrade.Operator) {
+	for _, o := range operator.Bundle {
+		if o.Kind != "Service" {
+			continue
+		}
+		if by := generate.ServesAt(operator.ClusterServiceVersion, o.Name); by != "" {
+			u.note(ruleChance, findings.Warning, one.sub.Object, "spec.name", fmt.Sprintf("%s ships Service %s, and OLM "+
+				"makes one of that name for what Deployment %s serves: which of the two stays is chance", one.Name, o.Name,
+				by), "")
+		}
+	}
 }
 
 // notLookedAt reports what nobody knows and the outcome may depend on.
@@ -242,7 +354,7 @@ func (o *simulation) subscribed(r *Report, s *manifest.Object, csv string, waits
 	switch failure := o.failures[s.Namespace]; {
 	case csv != "":
 		state.CurrentCSV, state.State = csv, string(v1alpha1.SubscriptionStateUpgradePending)
-		if o.inNamespace(s.Namespace, csv) != nil {
+		if o.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, s.Namespace, csv) != nil {
 			state.InstalledCSV, state.State = csv, string(v1alpha1.SubscriptionStateAtLatest)
 		}
 		for _, p := range o.played {
@@ -250,6 +362,10 @@ func (o *simulation) subscribed(r *Report, s *manifest.Object, csv string, waits
 				slices.Contains(p.CSVs, csv) {
 				failing(v1alpha1.SubscriptionInstallPlanFailed, p.Reason, p.Message)
 			}
+		}
+		if old := o.unreplaced(s.Namespace); old != "" && state.Condition == nil {
+			failing(v1alpha1.SubscriptionResolutionFailed, resolve.ReasonNotSatisfiable, "constraints not satisfiable: "+
+				"clusterserviceversion "+old+" exists and is not referenced by a subscription")
 		}
 	case waits:
 		state.State = string(v1alpha1.SubscriptionStateUpgradePending)
@@ -268,6 +384,16 @@ func (o *simulation) subscribed(r *Report, s *manifest.Object, csv string, waits
 			"message": c.Message}}
 	}
 	o.Put(world.WithStatus(s, status))
+}
+
+// unreplaced returns a release that OLM has begun to replace in a namespace, and is not done with, or "".
+func (o *simulation) unreplaced(namespace string) string {
+	for _, v := range o.csvsIn[namespace] {
+		if next := o.replacing(v); !v.deleted && next != nil && next.plan != nil {
+			return v.Name
+		}
+	}
+	return ""
 }
 
 // object returns the InstallPlan. OLM gives it a random name.

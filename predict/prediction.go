@@ -93,6 +93,7 @@ type csv struct {
 	phase           v1alpha1.ClusterServiceVersionPhase
 	reason          v1alpha1.ConditionReason
 	message         string
+	unknown         []string          // what its phase depends on and nobody looked at
 	ofGroup         map[string]string // the three annotations that OLM copies from the group
 	needs           *needs
 	rivals          []*group // groups that provide the same APIs
@@ -175,11 +176,8 @@ func (c *prediction) makes(o *manifest.Object, sub *world.Subscription) (*csv, *
 	}
 	of.Annotations = nil
 	v := newCSV(of)
-	if v.sub = sub; v.Copied {
-		c.copied = append(c.copied, v)
-	} else {
-		c.csvs = append(c.csvs, v)
-	}
+	v.sub = sub
+	c.csvs = append(c.csvs, v)
 	return v, nil
 }
 

@@ -63,8 +63,9 @@ func (r *Report) Document() *findings.Document {
 		groups.Rows = append(groups.Rows, findings.Cells(name, g.targets(), strings.ReplaceAll(g.apis(), ",", ", ")))
 	}
 	for _, p := range r.Plans {
-		if p.Phase == string(v1alpha1.InstallPlanPhaseFailed) {
-			rows := [][]findings.Cell{findings.Cells(fmt.Sprintf("%s: %s: %s", p.Phase, p.Reason, p.Message), "")}
+		if p.Phase != string(v1alpha1.InstallPlanPhaseComplete) {
+			words := slices.DeleteFunc([]string{p.Phase, p.Reason, p.Message}, func(s string) bool { return s == "" })
+			rows := [][]findings.Cell{findings.Cells(strings.Join(words, ": "), "")}
 			more := lists.Map(p.Also, func(m string) []findings.Cell { return findings.Cells("or, by chance", m) })
 			list(fmt.Sprintf("InstallPlan %s %v", p.Namespace, p.CSVs), append(rows, more...)...)
 		}

@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
@@ -145,7 +147,22 @@ func (c *prediction) require(v *csv) (unmet []string, judged bool, err error) {
 	if !shows.clusterWide {
 		withoutRules(clusterWide)
 	}
+	unmet = append(unmet, c.missingNatives(v)...)
 	return append(unmet, c.missingAccounts(v, namespaced, clusterWide, shows.accounts)...), true, nil
+}
+
+// missingNatives returns the APIs of spec.nativeAPIs that the cluster does not serve.
+func (c *prediction) missingNatives(v *csv) (unmet []string) {
+	var native []metav1.GroupVersionKind
+	_ = v.Field(&native, "spec", "nativeAPIs") // what cannot be read is refused already
+	for _, k := range native {
+		gv := schema.GroupVersion{Group: k.Group, Version: k.Version}.String()
+		asked := manifest.New(map[string]any{"apiVersion": gv, "kind": k.Kind})
+		if _, message, _ := (plan.Plan{Target: c.releases}).Discover(c.World, gv, asked); message != "" {
+			unmet = append(unmet, fmt.Sprintf("native API %s of %s: not in the cluster", k.Kind, gv))
+		}
+	}
+	return unmet
 }
 
 func withoutRules(list []v1alpha1.StrategyDeploymentPermissions) {
@@ -168,7 +185,7 @@ func (c *prediction) missingAccounts(v *csv, namespaced, clusterWide []v1alpha1.
 		switch missing := slices.Concat(c.missingRights(v.Namespace, v.Namespace, own[name]),
 			c.missingRights(v.Namespace, "", wide[name])); {
 		case !known && !slices.ContainsFunc(c.RBAC.Bindings, binds):
-		case known && object == nil && !c.RBAC.Exists(account):
+		case (known || v.whole()) && object == nil && name != "default" && (v.whole() || !c.RBAC.Exists(account)):
 			unmet = append(unmet, who+"not in the tree")
 		case known && object != nil && plan.OwnedByOther(object, v.Name): // requirements.go, permissionStatus
 			unmet = append(unmet, who+"owned by another ClusterServiceVersion")
@@ -195,9 +212,24 @@ func (c *prediction) missingCRDs(v *csv) (unmet []string) {
 		case !serves(crd, d.Version):
 			unmet = append(unmet,
 				fmt.Sprintf("CustomResourceDefinition %s: version %s is not served", d.Name, d.Version))
+		case unestablished(crd) != "":
+			unmet = append(unmet, fmt.Sprintf("CustomResourceDefinition %s: %s", d.Name, unestablished(crd)))
 		}
 	}
 	return unmet
+}
+
+// unestablished returns why the API server does not serve a CRD, as far as its status says so (OLM: requirements.go,
+// requirementStatus).
+func unestablished(crd *manifest.Object) string {
+	var conditions []metav1.Condition
+	_ = crd.Field(&conditions, "status", "conditions") // what cannot be read says nothing
+	for _, kind := range []string{"NamesAccepted", "Established"} {
+		if c := meta.FindStatusCondition(conditions, kind); c != nil && c.Status == metav1.ConditionFalse {
+			return cmp.Or(c.Message, "not "+kind)
+		}
+	}
+	return ""
 }
 
 // serves reports whether a CRD serves a version. A v1beta1 CRD may name its only version in spec.version.
@@ -250,28 +282,6 @@ func (v *csv) badWebhook() string {
 		for _, r := range rules {
 			if msg := install.WebhookRule(r); msg != "" {
 				return msg
-			}
-		}
-	}
-	return ""
-}
-
-// forbidden returns the API server's error if the ServiceAccount of the group may not do what OLM does first on its
-// behalf: get, then create a Deployment (OLM: pkg/api/wrappers/deployment_install_client.go,
-// CreateOrUpdateDeployment).
-func (c *prediction) forbidden(v *csv, name string) string {
-	account := rbac.Account{Namespace: v.Namespace, Name: name}
-	for _, deployment := range v.deployments() {
-		for _, verb := range []string{"get", "create"} {
-			rule, of := rbacv1.PolicyRule{Verbs: []string{verb}, APIGroups: []string{"apps"},
-				Resources: []string{"deployments"}}, ""
-			if verb == "get" {
-				rule.ResourceNames, of = []string{deployment}, " "+strconv.Quote(deployment)
-			}
-			if !c.RBAC.Allows(account, v.Namespace, rule) {
-				return fmt.Sprintf(
-					`deployments.apps%s is forbidden: User %q cannot %s resource "deployments" in API group "apps" `+
-						`in the namespace %q`, of, account.User(), verb, v.Namespace)
 			}
 		}
 	}

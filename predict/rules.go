@@ -119,8 +119,8 @@ var (
 		"olmgen with stable names, and OLM before %s, create the ClusterRoles <group>-admin, -edit and -view. They "+
 			"would overwrite a role of the same name, even one of Kubernetes. Rename the group.")
 	ruleSource = rule("catalog-source", "a CatalogSource that OLM cannot use",
-		"It has no source, or an unknown sourceType, or its ConfigMap is no catalog. OLM resolves nothing in a "+
-			"namespace that sees it. Source: OLM, pkg/controller/operators/catalog/operator.go, validateSourceType.")
+		"It has no source, or an unknown sourceType, or its ConfigMap is no catalog, or nobody answers. OLM resolves "+
+			"nothing in a namespace that sees it. Source: OLM, pkg/controller/operators/catalog/operator.go, validateSourceType.")
 	ruleAddress = rule("catalog-address", "a CatalogSource with the address of a catalog",
 		"OLM asks what runs at spec.address and starts nothing. Nothing in the tree says what that serves, or that it "+
 			"runs. OpenShift's documentation: \"This should not be used in most cases.\"")
@@ -208,14 +208,18 @@ var (
 	ruleRestless = rule("unsettled", "OLM never reaches a stable state",
 		"The findings about CSVs describe one state of many.")
 	ruleSkipped   = rule("skipped", "a file was not read", "The file may have objects that matter.")
-	rulePlanFails = rule("install-plan-fails", "an InstallPlan that fails",
+	rulePlanFails = rule("install-plan-fails", "an InstallPlan that fails, or is never complete",
 		"OLM executes the steps of an InstallPlan in their order: ClusterServiceVersions, CRDs, what the bundle "+
-			"ships, then accounts and roles. It stops at the first one that fails, and tries again for a minute.")
+			"ships, then accounts and roles. It stops at the first one that fails, and tries again for a minute. What "+
+			"is forbidden it tries for ever, and it waits for an OperatorGroup with targets and its ServiceAccount.")
 	ruleNotLookedAt = rule("not-looked-at", "what the outcome may depend on and nobody knows",
 		"The bundle is not there, or the tree has no CustomResourceDefinitions and so does not say what the cluster "+
 			"serves.")
 	ruleLost = rule("object-lost", "an object that goes with the release that owned it",
 		"The garbage collector deletes what only the replaced ClusterServiceVersion owns.")
+	ruleChance = rule("service-twice", "a Service that a bundle ships and that OLM makes, too",
+		"OLM makes a Service for the webhooks and APIServices of a Deployment. The InstallPlan and the installation of the "+
+			"CSV write it one after the other, again and again. Source: OLM, pkg/controller/install/certresources.go.")
 	ruleUpdateUnknown = rule("update-unknown", "an update of a catalog that is not judged",
 		"The bundle cannot be read, or not all of it. OLM may refuse the update, or the operator may fail.")
 	ruleStays = rule("operator-stays", "an operator that stays although nobody asks for it any more",

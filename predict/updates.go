@@ -2,6 +2,7 @@ package predict
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -69,7 +70,7 @@ func (c *prediction) judgeUpdates(ctx context.Context, o Options, objects []*man
 		u := states[plan.namespace]
 		if u == nil {
 			u = &updating{prediction: c, options: o, namespace: plan.namespace, objects: slices.Clone(objects),
-				tree: lists.Set(objects, func(o *manifest.Object) string { return o.File })}
+				partly: map[string]bool{}, tree: lists.Set(objects, func(o *manifest.Object) string { return o.File })}
 			for _, v := range c.csvs {
 				if operator := v.release(); operator != nil {
 					u.operators = append(u.operators, *operator)
@@ -86,6 +87,10 @@ func (c *prediction) judgeUpdates(ctx context.Context, o Options, objects []*man
 			}
 			if err := u.play(ctx, plan); err != nil {
 				return err
+			}
+		} else if !u.unseen {
+			for _, one := range slices.Concat(plan.updates, plan.first) {
+				u.drop(one)
 			}
 		}
 		if u.unseen {
@@ -107,6 +112,7 @@ type updating struct {
 	unseen    bool // it is stopped, as nobody can look into the bundles of an InstallPlan
 
 	opened map[string]*upgrade.Operator // the releases of an InstallPlan, by name
+	partly map[string]bool              // releases of which only the catalog is read
 }
 
 // judgeReplaced reports what OLM does with the operators that an InstallPlan replaces.
@@ -118,6 +124,9 @@ func (u *updating) judgeReplaced(ctx context.Context, plan installPlan) error {
 	for _, one := range plan.updates {
 		now, err := u.open(ctx, one, one.Choice)
 		if err != nil {
+			if broken(err) {
+				u.unknown = append(u.unknown, Unknown{Object: one.sub.Object, Why: err.Error(), Unread: true})
+			}
 			return u.unknownUpdate(ctx, one, err)
 		}
 		old, err := u.installed(ctx, one, &up)
@@ -196,6 +205,7 @@ func (u *updating) release(ctx context.Context, one Update, choice catalog.Choic
 		moved.File = fmt.Sprintf("catalog:%s:%s/%s", one.Catalog, b.CSV.Name, o.File)
 		return &moved
 	}
+	u.partly[b.CSV.Name] = partial
 	operator := &upgrade.Operator{CSV: olm.CSV{ClusterServiceVersion: b.CSV, Object: at(b.CSVObject),
 		Namespace: u.namespace}}
 	for _, o := range b.Shipped() {
@@ -216,6 +226,12 @@ func readBundle(ctx context.Context, choice catalog.Choice, o catalog.Options, r
 	read.Labels, read.Partial = opened.Labels, opened.Metadata
 	b, err = bundle.Read(opened.FS, read)
 	return b, opened.Metadata, err
+}
+
+// broken reports whether a bundle is there and cannot be read. An image that cannot be fetched is no proof of that.
+func broken(err error) bool {
+	_, ok := errors.AsType[*manifest.Error](err)
+	return ok
 }
 
 func (u *updating) setMode(o *upgrade.Operator) {

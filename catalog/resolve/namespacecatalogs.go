@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -38,6 +39,10 @@ func newNamespaceCatalogs(s *State) *namespaceCatalogs {
 		if c.Unavailable {
 			snap.err = fmt.Errorf("no registry client established for catalogsource %s/%s", c.Namespace, c.Name)
 			snap.fault = c.Fault
+			if c.Connection != "" { // OLM: pkg/controller/registry/resolver/source_registry.go, Snapshot
+				snap.err = errors.New("failed to list bundles: rpc error: code = Unavailable")
+				snap.fault = "the last state of its connection is " + c.Connection
+			}
 		} else {
 			snap.addCatalog(c)
 		}

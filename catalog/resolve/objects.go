@@ -109,8 +109,14 @@ func (r *objectReader) source(c *v1alpha1.CatalogSource) Source {
 	if err != nil {
 		s.Unavailable, s.Fault = true, err.Error()
 	}
+	if at := c.Status.GRPCConnectionState; at != nil && s.Fault == "" && !slices.Contains(answering, at.LastObservedState) {
+		s.Unavailable, s.Connection = true, at.LastObservedState
+	}
 	return s
 }
+
+// answering are the states of a connection to a catalog that answers (google.golang.org/grpc/connectivity).
+var answering = []string{"", "READY", "IDLE"}
 
 // sourceFault returns why OLM cannot use a CatalogSource, in its words (OLM:
 // pkg/controller/operators/catalog/operator.go, validateSourceType).

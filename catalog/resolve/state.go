@@ -91,6 +91,7 @@ type Source struct {
 	Prepared        *Prepared // of Catalog, for several calls of Run; may be nil
 	Unavailable     bool      // OLM has no connection to it: its pod does not run, or opm refuses its content
 	Fault           string    // why it is unavailable, as far as its CatalogSource says so
+	Connection      string    // the last state of OLM's connection that the status has, if nobody answers
 }
 
 // Same reports whether two catalogs are the same CatalogSource.

@@ -187,11 +187,17 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	what := text.Count(len(t.Objects), "object") + " of " + text.Count(t.Files, "file")
-	return f.report.finish(cmd, found{list: r.Findings, what: what, unread: len(t.Faults), noun: "path",
+	err = f.report.finish(cmd, found{list: r.Findings, what: what, unread: len(t.Faults), noun: "path",
 		print: func(list []findings.Finding) error {
 			r.Findings = list
 			return print.Report(cmd.OutOrStdout(), r, f.report.format)
 		}})
+	unread := lists.Filter(r.Unknown, func(u predict.Unknown) bool { return u.Unread })
+	if err != nil || len(unread) == 0 || f.roots.allowUnknown {
+		return err
+	}
+	return &foundError{fmt.Sprintf("the outcome of %s is not known: a bundle cannot be read",
+		text.Count(len(unread), "Subscription"))}
 }
 
 // refuseBundles refuses what olmgen render makes a tree of. A CSV beside CRDs may be a tree if its namespace is known.

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
@@ -82,6 +84,22 @@ func RejectedSpec(o *manifest.Object, spec any, missingTip string) []*manifest.E
 	v := &verdict{object: o, missingTip: missingTip}
 	v.check("", map[string]any{"spec": spec}, s)
 	return v.faults
+}
+
+// RejectedCSV is Rejected for a ClusterServiceVersion as OLM writes it to the cluster: decoded into its Go type and
+// encoded again, which adds empty required fields (OLM: pkg/controller/registry/resolver/steps.go).
+func RejectedCSV(o *manifest.Object, csv *v1alpha1.ClusterServiceVersion) []*manifest.Error {
+	data, err := json.Marshal(csv)
+	var written struct {
+		Spec map[string]any `json:"spec"`
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &written)
+	}
+	if err != nil {
+		return []*manifest.Error{o.AsError(err)}
+	}
+	return RejectedSpec(o, written.Spec, "")
 }
 
 // verdict collects what the API server rejects in an object (Kubernetes: apiextensions-apiserver,

@@ -9,11 +9,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -23,6 +24,7 @@ import (
 	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/internal/olm/versions"
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -83,38 +85,37 @@ func csvOwner(name string) owner {
 // ofOpenShift are the API groups that every OpenShift cluster serves.
 var ofOpenShift = []string{"monitoring.coreos.com", "console.openshift.io"}
 
-// discover returns whether a kind is namespaced, and why OLM does not find it in the cluster (OLM:
+// Discover returns whether a kind is namespaced, and why OLM does not find it in the cluster (OLM:
 // pkg/controller/operators/catalog/operator.go, apiresourceFromGVK; not_found.go). A cluster without CRDs does not say
-// what it serves.
-func (r *Result) discover(w *world.World, apiVersion string, o *manifest.Object) (namespaced bool, message string) {
+// what it serves, which is unknown then.
+func (p Plan) Discover(w *world.World, apiVersion string, o *manifest.Object) (namespaced bool, message, unknown string) {
 	gv, _ := schema.ParseGroupVersion(apiVersion)
 	group, version := gv.Group, gv.Version
 	known, _ := olm.KindOf(group, o.Kind)
 	builtin := olm.BuiltinGroup(group)
 	crd, others := definition(w, group, version, o.Kind)
 	switch {
-	case builtin && r.unserved(apiVersion, o.Kind):
-		return false, notFound(apiVersion, o)
+	case builtin && p.unserved(apiVersion, o.Kind):
+		return false, notFound(apiVersion, o), ""
 	case crd != nil && !builtin:
 		k, _ := olm.DefinedKind(crd)
-		return k.Namespaced, ""
-	case builtin, r.Target.OpenShift != nil && slices.Contains(ofOpenShift, group),
+		return k.Namespaced, "", ""
+	case builtin, p.Target.OpenShift != nil && slices.Contains(ofOpenShift, group),
 		w.Get("apiregistration.k8s.io", "APIService", "", version+"."+group) != nil:
-		return known.Namespaced, ""
+		return known.Namespaced, "", ""
 	case !w.Whole:
-		r.Unknown = append(r.Unknown, fmt.Sprintf("whether the cluster serves %s of %s", o.Kind, apiVersion))
-		return known.Namespaced, ""
+		return known.Namespaced, "", fmt.Sprintf("whether the cluster serves %s of %s", o.Kind, apiVersion)
 	case others:
-		return false, fmt.Sprintf("Unable to find GVK in discovery: %s %s %s", group, version, o.Kind)
+		return false, fmt.Sprintf("Unable to find GVK in discovery: %s %s %s", group, version, o.Kind), ""
 	}
-	return false, notFound(apiVersion, o)
+	return false, notFound(apiVersion, o), ""
 }
 
 // unserved reports whether Kubernetes does not serve a kind of its own. A release that is not known is the newest.
-func (r *Result) unserved(apiVersion, kind string) bool {
+func (p Plan) unserved(apiVersion, kind string) bool {
 	minor := uint64(math.MaxInt32)
-	if r.Target.Kube != nil {
-		minor = r.Target.Kube.Minor
+	if p.Target.Kube != nil {
+		minor = p.Target.Kube.Minor
 	}
 	return versions.Unserved(apiVersion, kind, minor) != ""
 }
@@ -126,30 +127,40 @@ func notFound(apiVersion string, o *manifest.Object) string {
 		schema.FromAPIVersionAndKind(apiVersion, o.Kind))
 }
 
-// Deploy installs the Deployments, APIServices and webhooks of a ClusterServiceVersion, and returns why OLM fails (OLM:
-// pkg/controller/install/deployment.go, installDeployments: after each Deployment come all APIServices and webhooks).
-// waits reports whether OLM tries again and again instead.
-func Deploy(w *world.World, csv *v1alpha1.ClusterServiceVersion, namespace string) (message string, waits bool) {
-	list := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
+// Deployed is what becomes of the installation of a ClusterServiceVersion.
+type Deployed struct {
+	Refusal *Refusal // why OLM fails
+	Waits   string   // why OLM tries again and again instead
+	Unknown []string // what was not looked at
+}
+
+// Deploy installs the Deployments, APIServices and webhooks of a ClusterServiceVersion, as an account if there is one
+// (OLM: pkg/controller/install/deployment.go, installDeployments: after each Deployment come all APIServices and
+// webhooks).
+func Deploy(w *world.World, csv *v1alpha1.ClusterServiceVersion, namespace string, account *rbac.Account) Deployed {
+	list, by := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, &writer{World: w, account: account}
 	for i, d := range list {
-		if message := deployment(w, d, csv, namespace); message != "" {
-			return message, false
+		if refusal := by.deployment(d, csv, namespace); refusal != nil {
+			return Deployed{Refusal: refusal}
 		}
 		if message := serve(w, csv, namespace); message != "" {
 			if i+1 == len(list) && available(w, csv, namespace) {
-				return "", false // the next look finds everything that it needs
+				break // the next look finds everything that it needs
 			}
-			return message, false
+			return Deployed{Refusal: failed(message)}
 		}
 	}
+	out := Deployed{Unknown: by.unknown}
 	if len(list) > 0 && !available(w, csv, namespace) {
-		return "Webhook install failed: conversionWebhook not ready", true
+		out.Waits = "Webhook install failed: conversionWebhook not ready"
 	}
-	return "", false
+	return out
 }
 
-func deployment(w *world.World, d v1alpha1.StrategyDeploymentSpec, csv *v1alpha1.ClusterServiceVersion,
-	namespace string) string {
+// deployment makes a Deployment, or puts it in the place of another (OLM: pkg/api/wrappers/
+// deployment_install_client.go, CreateOrUpdateDeployment).
+func (w *writer) deployment(d v1alpha1.StrategyDeploymentSpec, csv *v1alpha1.ClusterServiceVersion, namespace string,
+) *Refusal {
 	var errs field.ErrorList
 	spec, at := d.Spec, field.NewPath("spec")
 	switch s, err := metav1.LabelSelectorAsSelector(spec.Selector); {
@@ -162,36 +173,37 @@ func deployment(w *world.World, d v1alpha1.StrategyDeploymentSpec, csv *v1alpha1
 		errs = append(errs, field.Invalid(at.Child("template", "metadata", "labels"), spec.Template.Labels,
 			"`selector` does not match template `labels`"))
 	}
-	if old := w.Get("apps", "Deployment", namespace, d.Name); old != nil {
-		var before appsv1.Deployment
-		if _, err := old.Into(&before); err == nil && before.Spec.Selector != nil &&
-			!equality.Semantic.DeepEqual(before.Spec.Selector, spec.Selector) {
-			errs = append(errs, field.Invalid(at.Child("selector"), spec.Selector, "field is immutable"))
-		}
-	}
+	old := w.Get("apps", "Deployment", namespace, d.Name)
 	value, err := manifest.Typed(&appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: metav1.ObjectMeta{Name: d.Name, Labels: d.Label}, Spec: spec})
 	if err != nil {
-		return err.Error()
+		return failed(err.Error())
 	}
-	o := manifest.New(value)
-	if len(errs) > 0 {
-		return apiError("apps", o, errs)
-	}
-	made := ownedBy(o, "apps/v1", namespace, []owner{csvOwner(csv.Name)})
+	made := ownedBy(manifest.New(value), "apps/v1", namespace, []owner{csvOwner(csv.Name)})
 	made.Namespace = namespace
-	w.Put(made)
-	return ""
+	if w.account != nil {
+		if denied := Denied(w.World, *w.account, "get", made); denied != "" {
+			return &Refusal{denied, true}
+		}
+	}
+	return w.write(old, made, append(errs, invalidLabels(csv.Name)...)...)
+}
+
+// invalidLabels returns what the API server says to the name of an owner in a label.
+func invalidLabels(owner string) field.ErrorList {
+	return metav1validation.ValidateLabels(map[string]string{olm.LabelOwner: owner}, field.NewPath("metadata", "labels"))
 }
 
 func serve(w *world.World, csv *v1alpha1.ClusterServiceVersion, namespace string) string {
-	if name := taken(w, csv, namespace); name != "" {
-		return fmt.Sprintf("pre-existing APIService %s is not adoptable", name)
-	}
 	look := func(name string) install.CRD { return convertible(w.CRD(name)) }
 	for _, hook := range csv.Spec.WebhookDefinitions {
 		if hook.Type != v1alpha1.ConversionWebhook {
+			if p := install.Webhook(hook); p != nil {
+				return fmt.Sprintf("%s.admissionregistration.k8s.io %q is invalid: webhooks[0]%s: Invalid value: %s",
+					strings.TrimSuffix(string(hook.Type), "AdmissionWebhook")+"WebhookConfiguration", hook.GenerateName,
+					p.Field, p.Message)
+			}
 			continue
 		}
 		if p := install.Conversion(csv, hook, look); p != nil {
@@ -201,23 +213,6 @@ func serve(w *world.World, csv *v1alpha1.ClusterServiceVersion, namespace string
 		certified := slices.ContainsFunc(csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, deploys)
 		for _, name := range hook.ConversionCRDs {
 			convert(w, w.CRD(name), hook, certified, namespace)
-		}
-	}
-	return ""
-}
-
-// taken returns an APIService of a ClusterServiceVersion whose labels name neither it nor the one that it replaces as
-// the owner, or "" (OLM: pkg/controller/install/apiservice.go, IsAPIServiceAdoptable).
-func taken(w *world.World, csv *v1alpha1.ClusterServiceVersion, namespace string) string {
-	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
-		name := d.Version + "." + d.Group
-		if old := w.Get("apiregistration.k8s.io", "APIService", "", name); old != nil {
-			set, _ := old.Get("metadata", "labels")
-			m, _ := set.(map[string]any)
-			if m[olm.LabelOwnerKind] != v1alpha1.ClusterServiceVersionKind || m[olm.LabelOwnerNamespace] != namespace ||
-				m[olm.LabelOwner] != csv.Name && (m[olm.LabelOwner] != csv.Spec.Replaces || csv.Spec.Replaces == "") {
-				return name
-			}
 		}
 	}
 	return ""
@@ -248,11 +243,11 @@ func convert(w *world.World, crd *manifest.Object, hook v1alpha1.WebhookDescript
 
 // available reports whether OLM finds the webhooks that it has made (OLM: apiservices.go, areWebhooksAvailable).
 func available(w *world.World, csv *v1alpha1.ClusterServiceVersion, namespace string) bool {
-	if taken(w, csv, namespace) != "" {
-		return false
-	}
 	for _, hook := range csv.Spec.WebhookDefinitions {
 		if hook.Type != v1alpha1.ConversionWebhook {
+			if install.Webhook(hook) != nil {
+				return false
+			}
 			continue
 		}
 		if len(hook.ConversionCRDs) == 0 {

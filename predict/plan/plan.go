@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -32,6 +32,7 @@ type Release struct {
 	CSV     *v1alpha1.ClusterServiceVersion
 	Object  *manifest.Object   // the CSV
 	Shipped []*manifest.Object // beside it
+	Partial bool               // the CSV has only what a catalog says of it
 }
 
 // Plan is an InstallPlan.
@@ -39,7 +40,8 @@ type Plan struct {
 	Namespace string
 	Releases  []Release
 	Target    fit.Cluster
-	Checker   crs.Checker // for existing custom resources; nil if nobody judges them
+	Account   *rbac.Account // that executes it, apart from CRDs; nil: OLM itself
+	Checker   crs.Checker   // for existing custom resources; nil if nobody judges them
 }
 
 // Result is what becomes of an InstallPlan.
@@ -51,6 +53,7 @@ type Result struct {
 	At      *manifest.Object // the object of the step that failed
 	Granted map[string]bool  // CSVs whose accounts have their roles
 	Unknown []string         // what was not looked at
+	Waits   bool             // a CRD is never established, and so it is never complete
 }
 
 // step is a step of an InstallPlan.
@@ -66,17 +69,26 @@ type step struct {
 // OrderSteps). It stops at the first step that fails. The error is that of ctx.
 func (p Plan) Run(ctx context.Context, w *world.World) (*Result, error) {
 	r := &Result{Plan: p, Phase: v1alpha1.InstallPlanPhaseComplete, Granted: map[string]bool{}}
+	by := &writer{World: w, account: p.Account}
+	defer func() { r.Unknown = append(r.Unknown, by.unknown...) }()
 	for _, s := range p.steps() {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if message := r.execute(ctx, w, s); message != "" {
-			r.Phase, r.Message, r.At = v1alpha1.InstallPlanPhaseFailed, message, s.object
+		if refusal := r.execute(ctx, by, s); refusal != nil {
+			r.Phase, r.Message, r.At = v1alpha1.InstallPlanPhaseFailed, refusal.Text, s.object
+			if refusal.Forbidden { // OLM: pkg/controller/operators/catalog/operator.go, transitionInstallPlanState
+				r.Phase = v1alpha1.InstallPlanPhaseInstalling
+				r.Message = "retrying execution due to error: " + refusal.Text
+			}
 			return r, nil
 		}
 		if s.last {
 			r.Granted[s.by.CSV.Name] = true
 		}
+	}
+	if r.Waits {
+		r.Phase = v1alpha1.InstallPlanPhaseInstalling
 	}
 	return r, ctx.Err()
 }
@@ -105,56 +117,46 @@ func (p Plan) steps() (all []step) {
 
 // access returns the steps for the permissions of a CSV (OLM: pkg/controller/registry/resolver/rbac.go).
 func (p Plan) access(by *Release) (all []step) {
-	add := func(apiVersion, kind, name string, more map[string]any) {
-		value := map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"name": name}}
-		maps.Copy(value, more)
-		o := manifest.New(value)
+	made, err := generate.Access(by.CSV, p.Namespace)
+	if err != nil || len(made) == 0 {
+		return []step{{by: by}}
+	}
+	for _, o := range made {
 		o.File, o.Line = by.Object.File, by.Object.Line
 		all = append(all, step{by: by, object: o, owners: []owner{csvOwner(by.CSV.Name)}})
-	}
-	spec := by.CSV.Spec.InstallStrategy.StrategySpec
-	roles := func(list []v1alpha1.StrategyDeploymentPermissions, cluster bool, prefix string) {
-		for _, entry := range list {
-			if entry.ServiceAccountName != "default" {
-				add("v1", "ServiceAccount", entry.ServiceAccountName, nil)
-			}
-			name := generate.RoleName(by.CSV.Name, p.Namespace, entry, cluster)
-			rules, _ := manifest.Typed(&rbacv1.Role{Rules: entry.Rules})
-			add(rbacv1.SchemeGroupVersion.String(), prefix+"Role", name, map[string]any{"rules": rules["rules"]})
-			add(rbacv1.SchemeGroupVersion.String(), prefix+"RoleBinding", name, map[string]any{
-				"roleRef": map[string]any{"apiGroup": rbacv1.GroupName, "kind": prefix + "Role", "name": name},
-				"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": entry.ServiceAccountName,
-					"namespace": p.Namespace}}})
-		}
-	}
-	roles(spec.Permissions, false, "")
-	roles(spec.ClusterPermissions, true, "Cluster")
-	if len(all) == 0 {
-		return []step{{by: by}}
 	}
 	return all
 }
 
-func (r *Result) execute(ctx context.Context, w *world.World, s step) string {
+// execute executes a step, and returns why it fails.
+func (r *Result) execute(ctx context.Context, w *writer, s step) *Refusal {
 	switch {
 	case s.object == nil:
-		return ""
+		return nil
 	case s.object.Kind == kindCRD:
-		return r.define(ctx, w, s)
+		return failed(r.define(ctx, w, s))
 	}
 	kind, ok := install.KindOf(s.object.Kind)
 	if ok && r.Target.OLM != nil {
 		ok, _ = r.Target.OLM.Installs(kind.Name)
 	}
 	if !ok {
-		return v1alpha1.ErrInvalidInstallPlan.Error()
+		return failed(v1alpha1.ErrInvalidInstallPlan.Error())
 	}
 	apiVersion := install.APIVersionOf(s.object.APIVersion, s.object.Kind)
+	if t := olm.TypeOf(apiVersion, kind.Name); t != nil && kind.Typed {
+		if _, err := s.object.Undeclared(t); err != nil {
+			return failed(fmt.Sprintf("error parsing step manifest: %s: %v", s.object.Name, err))
+		}
+	}
 	namespace := r.Namespace
 	if !kind.Typed {
-		namespaced, message := r.discover(w, apiVersion, s.object)
+		namespaced, message, unknown := r.Discover(w.World, apiVersion, s.object)
 		if message != "" {
-			return message
+			return failed(message)
+		}
+		if unknown != "" {
+			r.Unknown = append(r.Unknown, unknown)
 		}
 		if !namespaced {
 			namespace = ""
@@ -162,21 +164,32 @@ func (r *Result) execute(ctx context.Context, w *world.World, s step) string {
 	} else if kind.Name == "ClusterRole" || kind.Name == "ClusterRoleBinding" {
 		namespace = ""
 	}
-	group := manifest.GroupOf(apiVersion)
-	existing := w.Get(group, s.object.Kind, namespace, s.object.Name)
+	existing := w.Get(manifest.GroupOf(apiVersion), s.object.Kind, namespace, s.object.Name)
 	if existing != nil && kind.Name == v1alpha1.ClusterServiceVersionKind {
-		return "" // it stays as it is
+		return nil // it stays as it is, a copy from another namespace too
 	}
 	if existing != nil && kind.Name == "ServiceAccount" { // OLM: step_ensurer.go, EnsureServiceAccount
 		s.owners = slices.Concat(world.OwnersOf(existing), s.owners)
 	}
 	made := ownedBy(s.object, apiVersion, namespace, s.owners)
 	made.Namespace = namespace
-	if errs := invalid(existing, made); len(errs) > 0 {
-		return prefix(kind, made.Name, existing != nil) + apiError(group, made, errs)
+	var errs field.ErrorList
+	if kind.Name == v1alpha1.ClusterServiceVersionKind && !s.by.Partial {
+		errs = invalidCSV(made)
 	}
-	w.Put(made)
-	return ""
+	refusal := w.write(existing, made, errs...)
+	if refusal != nil {
+		refusal.Text = prefix(kind, made.Name, existing != nil) + refusal.Text
+	}
+	return refusal
+}
+
+// failed returns what ends a step, if there is a message.
+func failed(message string) *Refusal {
+	if message == "" {
+		return nil
+	}
+	return &Refusal{Text: message}
 }
 
 // prefix returns what OLM says before an error of the API server (OLM: step_ensurer.go).
@@ -218,6 +231,7 @@ func (r *Result) Ships(o *manifest.Object) bool {
 
 // invalid returns what the API server says to an object that is made, or that takes the place of an existing one.
 func invalid(existing, made *manifest.Object) (errs field.ErrorList) {
+	errs = invalidMeta(made)
 	if made.Group() == rbacv1.GroupName && strings.HasSuffix(made.Kind, "Role") {
 		errs = append(errs, invalidRules(made)...)
 	}
@@ -239,6 +253,18 @@ func invalid(existing, made *manifest.Object) (errs field.ErrorList) {
 		default:
 			errs = append(errs, field.Invalid(path, value, "field is immutable"))
 		}
+	}
+	return errs
+}
+
+// invalidCSV returns what the schema of OLM's CRD refuses.
+func invalidCSV(o *manifest.Object) (errs field.ErrorList) {
+	var csv v1alpha1.ClusterServiceVersion
+	if _, err := o.Into(&csv); err != nil || o.APIVersion != v1alpha1.SchemeGroupVersion.String() {
+		return nil
+	}
+	for _, e := range olm.RejectedCSV(o, &csv) {
+		errs = append(errs, field.Invalid(field.NewPath(e.Field), field.OmitValueType{}, e.Msg))
 	}
 	return errs
 }
@@ -289,7 +315,8 @@ func Changed(old, now *manifest.Object) (out []string) {
 	}
 	for _, at := range fields {
 		a, b := valueAt(old, at), valueAt(now, at)
-		if a == b || now.Kind == "Service" && b == "null" { // the API server keeps the address
+		if a == b || now.Kind == "Service" && b == "null" || // the API server keeps the address
+			at == "spec.selector" && a == "null" { // no cluster has it
 			continue
 		}
 		out = append(out, at)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
@@ -143,25 +145,57 @@ func faults(ctx context.Context, checker crs.Checker, crd *manifest.Object, list
 	return out, nil
 }
 
-// define writes a CRD, and returns why it fails (OLM: step.go, NewCRDV1Step).
-func (r *Result) define(ctx context.Context, w *world.World, s step) string {
+// define writes a CRD, and returns why it fails (OLM: step.go, NewCRDV1Step). OLM waits for a new one until its names
+// are accepted. One that is being deleted goes all the same.
+func (r *Result) define(ctx context.Context, w *writer, s step) string {
 	now := s.object
 	if r.unserved(now.APIVersion, kindCRD) {
 		return notFound(now.APIVersion, now)
 	}
 	before := w.CRD(now.Name)
-	if before == nil {
-		before = now
-	} else if message := r.replace(ctx, w, before, now); message != "" {
-		return message
+	if before != nil {
+		if message := r.replace(ctx, w.World, before, now); message != "" {
+			return message
+		}
+		if before.Has("metadata", "deletionTimestamp") {
+			w.Delete(before)
+			return ""
+		}
 	}
-	stored, err := olm.WithStored(ownedBy(now, now.APIVersion, "", nil), before)
+	stored, err := olm.WithStored(ownedBy(now, now.APIVersion, "", nil), cmp.Or(before, now))
 	if err != nil {
 		return err.Error()
+	}
+	if by := w.named(now); by != nil && before == nil {
+		r.Waits, r.At = true, now
+		stored = world.WithStatus(stored, map[string]any{"conditions": []any{map[string]any{"type": "NamesAccepted",
+			"status": "False", "message": "names are in use by " + by.Name}}})
 	}
 	stored.Line = now.Line
 	w.Put(stored)
 	return ""
+}
+
+// named returns another CRD of the group that has one of the names of a CRD, or nil (Kubernetes:
+// apiextensions-apiserver/pkg/controller/status/naming_controller.go).
+func (w *writer) named(crd *manifest.Object) *manifest.Object {
+	resources, kinds := namesOf(crd)
+	group, _ := crd.Get("spec", "group")
+	return lists.Find(w.Of(groupCRD, kindCRD), func(o *manifest.Object) bool {
+		of, _ := o.Get("spec", "group")
+		taken, takenKinds := namesOf(o)
+		return o.Name != crd.Name && of == group && (resources.HasAny(taken.UnsortedList()...) ||
+			kinds.HasAny(takenKinds.UnsortedList()...))
+	})
+}
+
+// namesOf returns the names of the resources of a CRD, and those of its kinds.
+func namesOf(crd *manifest.Object) (resources, kinds sets.Set[string]) {
+	var names apiextensionsv1.CustomResourceDefinitionNames
+	_ = crd.Field(&names, "spec", "names") // what cannot be read is refused already
+	list := cmp.Or(names.ListKind, names.Kind+"List")
+	return sets.New(append(names.ShortNames, names.Plural, cmp.Or(names.Singular, strings.ToLower(names.Kind)))...),
+		sets.New(names.Kind, list)
 }
 
 // replace returns why a CRD cannot take the place of another.

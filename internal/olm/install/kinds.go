@@ -5,15 +5,19 @@ package install
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -100,6 +104,56 @@ func WebhookRule(r admissionv1.RuleWithOperations) string {
 		return "webhook rules cannot include MutatingWebhookConfiguration or ValidatingWebhookConfiguration resources"
 	}
 	return ""
+}
+
+// Webhook returns why the API server refuses what OLM makes of an admission webhook, or nil (Kubernetes:
+// pkg/apis/admissionregistration/validation).
+func Webhook(w v1alpha1.WebhookDescription) *Problem {
+	refuse := func(field, format string, args ...any) *Problem {
+		return &Problem{Field: field, Message: fmt.Sprintf(format, args...)}
+	}
+	oneOf := func(given string, allowed ...string) bool { return given == "" || slices.Contains(allowed, given) }
+	if s := w.SideEffects; s == nil || !oneOf(string(*s), string(admissionv1.SideEffectClassNone),
+		string(admissionv1.SideEffectClassNoneOnDryRun)) {
+		return refuse(".sideEffects", "must be None or NoneOnDryRun")
+	}
+	if !slices.Contains(w.AdmissionReviewVersions, "v1") && !slices.Contains(w.AdmissionReviewVersions, "v1beta1") {
+		return refuse(".admissionReviewVersions", "must include at least one of v1, v1beta1")
+	}
+	if errs := validation.IsFullyQualifiedName(field.NewPath(""), w.GenerateName); len(errs) > 0 {
+		return refuse(".generateName", "%q: %s", w.GenerateName, errs[0].Detail)
+	}
+	if n := w.TimeoutSeconds; n != nil && (*n < 1 || *n > 30) {
+		return refuse(".timeoutSeconds", "%d: the timeout value must be between 1 and 30 seconds", *n)
+	}
+	if path := w.WebhookPath; path != nil && *path != "" && !strings.HasPrefix(*path, "/") {
+		return refuse(".webhookPath", "must start with a '/'")
+	}
+	if p := w.FailurePolicy; p != nil && !oneOf(string(*p), "Fail", "Ignore") {
+		return refuse(".failurePolicy", "must be Fail or Ignore")
+	}
+	if p := w.MatchPolicy; p != nil && !oneOf(string(*p), "Exact", "Equivalent") {
+		return refuse(".matchPolicy", "must be Exact or Equivalent")
+	}
+	for i, r := range w.Rules {
+		if len(r.Operations) == 0 || len(r.APIGroups) == 0 || len(r.APIVersions) == 0 || len(r.Resources) == 0 {
+			return refuse(fmt.Sprintf(".rules[%d]", i), "needs operations, apiGroups, apiVersions and resources")
+		}
+	}
+	return nil
+}
+
+// NameProblems returns why the API server refuses the name of an object.
+func NameProblems(kind, name string) []string {
+	switch kind {
+	case "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding":
+		return content.IsPathSegmentName(name)
+	case "Service":
+		return validation.IsDNS1035Label(name)
+	case "Namespace":
+		return validation.IsDNS1123Label(name)
+	}
+	return validation.IsDNS1123Subdomain(name)
 }
 
 // CRD is what OLM asks of a CustomResourceDefinition that a webhook converts.

@@ -32,24 +32,13 @@ const (
 	ruleSkipRange    = "skip-range"
 )
 
-// schemaFindings checks the CSV against the schema of OLM's CRD, as OLM writes it to the cluster: decoded into its Go
-// type and encoded again, which adds empty required fields (OLM: pkg/controller/registry/resolver/steps.go). known has
-// the findings of others, which may be about the same field.
+// schemaFindings checks the CSV against the schema of OLM's CRD. known has the findings of others, which may be about
+// the same field.
 func schemaFindings(b *bundle.Bundle, known []Finding) (list []Finding) {
 	if b.CSVObject.APIVersion != olm.Group+"/v1alpha1" {
 		return nil // there is a warning
 	}
-	data, err := json.Marshal(b.CSV)
-	var written struct {
-		Spec map[string]any `json:"spec"`
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &written)
-	}
-	if err != nil {
-		return []Finding{refusal(err)}
-	}
-	for _, e := range olm.RejectedSpec(b.CSVObject, written.Spec, "") {
+	for _, e := range olm.RejectedCSV(b.CSVObject, b.CSV) {
 		same := func(f Finding) bool { return f.File == e.File && f.Line == e.Line && f.Field == e.Field }
 		if !slices.ContainsFunc(known, same) {
 			list = append(list, finding(ruleCSVSchema, findings.Error, e))
