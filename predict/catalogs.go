@@ -112,12 +112,16 @@ func (c *prediction) resolution(tree *resolve.Cluster, catalogs Catalogs) *resol
 		subs: map[string][]*world.Subscription{}, declared: tree.CatalogSources}
 	r.findUnknown()
 	for _, s := range c.Subscriptions {
-		switch why := r.unknown(s); {
-		case why == "":
+		switch u := r.unknown(s); {
+		case u == nil:
 			r.subs[s.Namespace] = append(r.subs[s.Namespace], s)
 		case ofSubscription(s, csvs[s.Namespace]) == nil:
-			c.unknown = append(c.unknown, Unknown{s.Object, why, true})
-			c.noteUnchecked(s, why, passCatalog)
+			c.unknown = append(c.unknown, *u)
+			hint := ""
+			if u.OfCatalog {
+				hint = passCatalog
+			}
+			c.noteUnchecked(s, u.Why, hint)
 		}
 	}
 	r.others = cmp.Or(catalogs.Prepared, resolve.Prepare(catalogs.Others))
@@ -514,8 +518,25 @@ func (r *resolution) findUnknown() {
 	}
 }
 
-// unknown returns why nothing is known about the catalog of a Subscription, or "".
-func (r *resolution) unknown(s *world.Subscription) string {
+// unknown returns why nobody can say what a Subscription installs, or nil.
+func (r *resolution) unknown(s *world.Subscription) *Unknown {
+	var configMap any
+	if o := r.Source(s.SourceNamespace, s.Source); o != nil {
+		configMap, _ = o.Get("spec", "configMap")
+	}
+	why := cmp.Or(r.Disputes.Namespaces[s.Namespace],
+		r.Disputes.Source(s.SourceNamespace, s.Source, olm.Text(configMap)))
+	if why != "" {
+		return &Unknown{Object: s.Object, Why: why}
+	}
+	if why = r.unknownCatalog(s); why != "" {
+		return &Unknown{s.Object, why, true}
+	}
+	return nil
+}
+
+// unknownCatalog returns why nothing is known about the catalog of a Subscription, or "".
+func (r *resolution) unknownCatalog(s *world.Subscription) string {
 	content, i := r.catalogs.Others, r.source(s.Source, s.SourceNamespace)
 	if i >= 0 {
 		content = r.catalogs.Sources[i].Catalog

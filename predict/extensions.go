@@ -142,8 +142,11 @@ func Extensions(objects []*manifest.Object, catalogs Catalogs) (list []Extension
 func ofExtensions[T any](objects []*manifest.Object, catalogs Catalogs,
 	of func(*manifest.Object, []*manifest.Object, Catalogs) (*T, error)) (list []T, unknown []Unknown) {
 	served := ofOLMv1(objects, olm.KindClusterCatalog)
-	for _, o := range ofOLMv1(objects, olm.KindClusterExtension) {
-		if x, err := of(o, served, catalogs); err == nil {
+	asking, found := world.Counted(ofOLMv1(objects, olm.KindClusterExtension), "")
+	for _, o := range asking {
+		if why := differing(o, found); why != "" {
+			unknown = append(unknown, Unknown{Object: o, Why: why})
+		} else if x, err := of(o, served, catalogs); err == nil {
 			list = append(list, *x)
 		} else {
 			_, ofCatalog := errors.AsType[contentError](err)
@@ -156,6 +159,15 @@ func ofExtensions[T any](objects []*manifest.Object, catalogs Catalogs,
 // ofOLMv1 returns the objects of a kind of OLM v1.
 func ofOLMv1(objects []*manifest.Object, kind string) []*manifest.Object {
 	return lists.Filter(objects, func(o *manifest.Object) bool { return o.Kind == kind && o.Group() == olm.GroupV1 })
+}
+
+// differing returns why nobody knows which of two objects of a name counts, or "".
+func differing(o *manifest.Object, found []world.Duplicate) string {
+	i := slices.IndexFunc(found, func(d world.Duplicate) bool { return d.Roots && d.Other.Name == o.Name })
+	if i < 0 {
+		return ""
+	}
+	return found[i].String()
 }
 
 func extensionOf(o *manifest.Object, objects []*manifest.Object, catalogs Catalogs) (*Extension, error) {
@@ -259,10 +271,14 @@ func servedTo(selector *metav1.LabelSelector, objects []*manifest.Object,
 	}
 	var out []extension.Source
 	declared := map[string]bool{}
-	for _, o := range ofOLMv1(objects, olm.KindClusterCatalog) {
+	served, found := world.Counted(ofOLMv1(objects, olm.KindClusterCatalog), "")
+	for _, o := range served {
 		var c clusterCatalog
 		if _, err := o.Into(&c); err != nil {
 			return nil, err
+		}
+		if why := differing(o, found); why != "" {
+			return nil, errors.New(why)
 		}
 		declared[o.Name] = true
 		if !c.selected(selects) {
@@ -321,10 +337,14 @@ func (e *PlayedExtension) state() string {
 
 // playExtensions plays OLM v1 on the ClusterExtensions: it resolves, renders, and creates what nobody else owns.
 func (c *prediction) playExtensions(ctx context.Context, o Options, objects []*manifest.Object) error {
-	for _, x := range ofOLMv1(objects, olm.KindClusterExtension) {
+	asking, found := world.Counted(ofOLMv1(objects, olm.KindClusterExtension), "")
+	for _, x := range asking {
 		e := &PlayedExtension{Cluster: c.clusterName, Name: x.Name, File: x.File, Line: x.Line, object: x}
 		c.extensions = append(c.extensions, e)
 		chosen, err := extensionOf(x, objects, o.Catalogs)
+		if why := differing(x, found); why != "" {
+			err = errors.New(why)
+		}
 		switch refusal, refused := errors.AsType[*extension.Refusal](err); {
 		case refused:
 			e.Refused = refusal.Text

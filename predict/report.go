@@ -80,7 +80,7 @@ func (r *Report) Document() *findings.Document {
 			rows = append(rows, findings.Cells("copied to", v.copies()))
 		}
 		list("ClusterServiceVersion "+name, rows...)
-		csvs.Rows = append(csvs.Rows, findings.Cells(name, cmp.Or(v.Phase, "none"), v.Reason, v.Message))
+		csvs.Rows = append(csvs.Rows, findings.Cells(name, v.phase(), v.Reason, cmp.Or(v.Message, v.Unknown)))
 	}
 	extensions := findings.Table{Columns: findings.Columns(olm.KindClusterExtension, "State")}
 	for _, e := range r.Extensions {
@@ -102,7 +102,7 @@ func (r *Report) states() findings.Table {
 		Columns: []findings.Column{{Title: "Phase", Align: true}, {Title: "Reason", Align: true}, {Title: "Count"}}}
 	counts := map[[2]string]int{}
 	for _, v := range r.CSVs {
-		counts[[2]string{cmp.Or(v.Phase, "none"), v.Reason}]++
+		counts[[2]string{v.phase(), v.Reason}]++
 	}
 	for _, state := range slices.SortedFunc(maps.Keys(counts), func(a, b [2]string) int {
 		return cmp.Or(counts[b]-counts[a], cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
@@ -184,8 +184,18 @@ func (g Group) apis() string {
 	return cmp.Or(apis, `""`)
 }
 
+func (v CSV) phase() string {
+	if v.Unknown != "" {
+		return "unknown"
+	}
+	return cmp.Or(v.Phase, "none")
+}
+
 func (v CSV) state() string {
-	if v.Phase == "" {
+	switch {
+	case v.Unknown != "":
+		return "unknown: " + v.Unknown
+	case v.Phase == "":
 		return "no phase"
 	}
 	return fmt.Sprintf("%s: %s: %s", v.Phase, v.Reason, v.Message)

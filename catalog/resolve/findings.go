@@ -302,9 +302,11 @@ func (j *judge) end(x *explainer) {
 	}
 	for i := range s.Subscriptions {
 		if sub := &s.Subscriptions[i]; s.unknown(sub) != "" {
-			j.add(RuleUnknown, findings.Note, subscriptionObject(s, sub.Name),
-				fmt.Sprintf("pass the content of catalog %s/%s", sub.SourceNamespace, sub.Source),
-				"what it installs is not known: %s", s.unknown(sub))
+			hint := ""
+			if s.Disputed == "" {
+				hint = fmt.Sprintf("pass the content of catalog %s/%s", sub.SourceNamespace, sub.Source)
+			}
+			j.add(RuleUnknown, findings.Note, subscriptionObject(s, sub.Name), hint, "what it installs is not known: %s", s.unknown(sub))
 		}
 	}
 	for _, e := range x.installed.entries {

@@ -100,6 +100,8 @@ func (r *objectReader) source(c *v1alpha1.CatalogSource) Source {
 		return o.Name == c.Spec.ConfigMap && o.Namespace == s.Namespace
 	}
 	switch i := slices.IndexFunc(r.cluster.ConfigMaps, inMap); {
+	case r.cluster.Disputes.Source(c.Namespace, c.Name, c.Spec.ConfigMap) != "":
+		return s
 	case err != nil:
 	case c.Spec.SourceType == v1alpha1.SourceTypeGrpc:
 		s.Image = c.Spec.Image
@@ -132,7 +134,7 @@ func sourceFault(spec *v1alpha1.CatalogSourceSpec) error {
 
 func (r *objectReader) state(namespace string) *State {
 	if r.states[namespace] == nil {
-		r.states[namespace] = &State{Namespace: namespace}
+		r.states[namespace] = &State{Namespace: namespace, Disputed: r.cluster.Disputes.Namespaces[namespace]}
 	}
 	return r.states[namespace]
 }

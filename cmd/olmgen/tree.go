@@ -19,6 +19,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict"
 	"github.com/olmgen/olmgen/source"
@@ -31,6 +32,9 @@ type treeFlags struct {
 
 	counting       sync.Mutex
 	roots, unknown int // that were read, and that could not be built
+	disputed       int // objects that two roots have in different ways
+
+	reported func(world.Duplicate) bool // the report of the command says it; nil if it says none
 }
 
 // register adds the flags, and has the command fail if a part of a tree is unknown.
@@ -44,12 +48,15 @@ func (f *treeFlags) register(cmd *cobra.Command) {
 		"all kustomizations below `DIR` are applied to one cluster; may be repeated (default: each directory below "+
 			"one called clusters, otherwise each kustomization for itself)")
 	flags.BoolVar(&f.allowUnknown, "allow-unknown", false,
-		"exit with code 0 although a kustomization could not be built")
+		"exit with code 0 although a kustomization could not be built, or two roots of a cluster differ about an object")
 	nameOnly(flags, topicTrees, rootFlags...)
 	cmd.PostRunE = func(*cobra.Command, []string) error {
 		if f.unknown > 0 && !f.allowUnknown {
 			return &foundError{fmt.Sprintf("%d of %s not known: what they apply is not in the report", f.unknown,
 				text.Count(f.roots, "root"))}
+		}
+		if f.disputed > 0 && !f.allowUnknown {
+			return &foundError{"two roots of a cluster differ about " + text.Count(f.disputed, "object")}
 		}
 		return nil
 	}
@@ -83,6 +90,7 @@ func (f *treeFlags) read(cmd *cobra.Command, paths []string, o tree.Options) (*t
 	defer f.counting.Unlock()
 	f.roots += len(t.Roots)
 	f.unknown += len(t.Unknown())
+	f.sayDuplicates(cmd, t.Duplicates(""))
 	sayReasons(cmd, t.Unknown())
 	sayReasons(cmd, t.Templated)
 	if what := t.UnappliedText(); what != "" {
@@ -104,6 +112,24 @@ func refuseSource(cmd *cobra.Command, path string) error {
 	return &usageError{path + " is a SOURCE, and " + cmd.Name() + " reads what is applied to a cluster",
 		"olmgen validate " + text.Shell(path) + " checks the bundle; olmgen render makes a tree of it"}
 }
+
+// sayDuplicates says which objects of one name differ, in a root or between roots.
+func (f *treeFlags) sayDuplicates(cmd *cobra.Command, list []world.Duplicate) {
+	for _, d := range list {
+		if d.Roots {
+			f.disputed++
+		}
+		if f.reported == nil || !f.reported(d) {
+			say(cmd, d.Level(), d.Hint(), "%s", d)
+		}
+	}
+}
+
+// inReport has the report of a command say which objects of one name differ.
+func inReport(world.Duplicate) bool { return true }
+
+// inNotes has the notes of a report say it; that nobody knows which one counts is an error.
+func inNotes(d world.Duplicate) bool { return !d.Roots }
 
 // sayReasons prints one line for each reason, with its first place.
 func sayReasons(cmd *cobra.Command, list []*manifest.Error) {
