@@ -25,7 +25,7 @@ type permissionsFlags struct {
 }
 
 func newPermissions() *cobra.Command {
-	f := permissionsFlags{roots: treeFlags{reported: inNotes}}
+	f := permissionsFlags{roots: treeFlags{inNotes: true}}
 	cmd := command("permissions SOURCE...|TREE... | -f FILE", "What may this operator do? Show it, and who grants it",
 		func(cmd *cobra.Command, given []string) error {
 			if len(f.render.files) == 0 {

@@ -19,7 +19,6 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
-	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict"
 	"github.com/olmgen/olmgen/source"
@@ -34,7 +33,8 @@ type treeFlags struct {
 	roots, unknown int // that were read, and that could not be built
 	disputed       int // objects that two roots have in different ways
 
-	reported func(world.Duplicate) bool // the report of the command says it; nil if it says none
+	inReport bool // the report of the command has them
+	inNotes  bool // its notes have them: that nobody knows which one counts is an error beside it
 }
 
 // register adds the flags, and has the command fail if a part of a tree is unknown.
@@ -90,7 +90,9 @@ func (f *treeFlags) read(cmd *cobra.Command, paths []string, o tree.Options) (*t
 	defer f.counting.Unlock()
 	f.roots += len(t.Roots)
 	f.unknown += len(t.Unknown())
-	f.sayDuplicates(cmd, t.Duplicates(""))
+	if !f.inReport {
+		f.sayDuplicates(cmd, t)
+	}
 	sayReasons(cmd, t.Unknown())
 	sayReasons(cmd, t.Templated)
 	if what := t.UnappliedText(); what != "" {
@@ -114,22 +116,16 @@ func refuseSource(cmd *cobra.Command, path string) error {
 }
 
 // sayDuplicates says which objects of one name differ, in a root or between roots.
-func (f *treeFlags) sayDuplicates(cmd *cobra.Command, list []world.Duplicate) {
-	for _, d := range list {
+func (f *treeFlags) sayDuplicates(cmd *cobra.Command, t *tree.Tree) {
+	for _, d := range t.Duplicates("") {
 		if d.Roots {
 			f.disputed++
 		}
-		if f.reported == nil || !f.reported(d) {
+		if d.Roots || !f.inNotes {
 			say(cmd, d.Level(), d.Hint(), "%s", d)
 		}
 	}
 }
-
-// inReport has the report of a command say which objects of one name differ.
-func inReport(world.Duplicate) bool { return true }
-
-// inNotes has the notes of a report say it; that nobody knows which one counts is an error.
-func inNotes(d world.Duplicate) bool { return !d.Roots }
 
 // sayReasons prints one line for each reason, with its first place.
 func sayReasons(cmd *cobra.Command, list []*manifest.Error) {
