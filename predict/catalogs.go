@@ -110,6 +110,9 @@ func (c *prediction) resolution(tree *resolve.Cluster, catalogs Catalogs) *resol
 	csvs := lists.Group(c.csvs, func(v *csv) string { return v.Namespace })
 	r := &resolution{prediction: c, catalogs: catalogs.with(tree.CatalogSources), csvs: csvs,
 		subs: map[string][]*world.Subscription{}, declared: tree.CatalogSources}
+	r.catalogs.Sources = slices.DeleteFunc(r.catalogs.Sources, func(s resolve.Source) bool {
+		return c.disputedSource(s.Namespace, s.Name) != ""
+	})
 	r.findUnknown()
 	for _, s := range c.Subscriptions {
 		switch u := r.unknown(s); {
@@ -181,6 +184,7 @@ type Unknown struct {
 	Object    *manifest.Object
 	Why       string
 	OfCatalog bool // the content of its catalog is not known
+	Disputed  bool // two roots of the cluster differ: no catalog makes it known
 }
 
 // resolve predicts what OLM does with a namespace.
@@ -520,19 +524,23 @@ func (r *resolution) findUnknown() {
 
 // unknown returns why nobody can say what a Subscription installs, or nil.
 func (r *resolution) unknown(s *world.Subscription) *Unknown {
-	var configMap any
-	if o := r.Source(s.SourceNamespace, s.Source); o != nil {
-		configMap, _ = o.Get("spec", "configMap")
-	}
-	why := cmp.Or(r.Disputes.Namespaces[s.Namespace],
-		r.Disputes.Source(s.SourceNamespace, s.Source, olm.Text(configMap)))
+	why := cmp.Or(r.Disputes.Namespaces[s.Namespace], r.disputedSource(s.SourceNamespace, s.Source))
 	if why != "" {
-		return &Unknown{Object: s.Object, Why: why}
+		return &Unknown{Object: s.Object, Why: why, Disputed: true}
 	}
 	if why = r.unknownCatalog(s); why != "" {
-		return &Unknown{s.Object, why, true}
+		return &Unknown{Object: s.Object, Why: why, OfCatalog: true}
 	}
 	return nil
+}
+
+// disputedSource returns why nobody knows what a CatalogSource serves, or "": two roots differ.
+func (c *prediction) disputedSource(namespace, name string) string {
+	var configMap any
+	if o := c.Source(namespace, name); o != nil {
+		configMap, _ = o.Get("spec", "configMap")
+	}
+	return c.Disputes.Source(namespace, name, olm.Text(configMap))
 }
 
 // unknownCatalog returns why nothing is known about the catalog of a Subscription, or "".

@@ -50,7 +50,7 @@ func CheckClusters(ctx context.Context, t *tree.Tree, options func(*tree.Tree) O
 		if err != nil {
 			return nil, err
 		}
-		scope.count(of.Objects, r.Unknown, o.Namespace)
+		scope.count(of.Objects, r, o.Namespace)
 		if len(clusters) == 1 {
 			r.Scope = scope
 			return r, nil
@@ -112,10 +112,13 @@ func within(name, dir string) bool {
 }
 
 // count adds the objects of a cluster that ask OLM for an operator.
-func (s *Scope) count(objects []*manifest.Object, unknown []Unknown, namespace string) {
+func (s *Scope) count(objects []*manifest.Object, r *Report, namespace string) {
 	unclear, counted := map[string]bool{}, map[string]bool{}
-	for _, u := range unknown {
+	for _, u := range r.Unknown {
 		unclear[world.Key(u.Object, namespace)] = !strings.HasPrefix(u.Why, InstallsNothing)
+	}
+	for _, e := range r.Extensions {
+		unclear[world.Key(e.object, namespace)] = e.Unknown != ""
 	}
 	for _, o := range objects {
 		subscription := o.Group() == olm.Group && o.Kind == v1alpha1.SubscriptionKind

@@ -145,12 +145,12 @@ func ofExtensions[T any](objects []*manifest.Object, catalogs Catalogs,
 	asking, found := world.Counted(ofOLMv1(objects, olm.KindClusterExtension), "")
 	for _, o := range asking {
 		if why := differing(o, found); why != "" {
-			unknown = append(unknown, Unknown{Object: o, Why: why})
+			unknown = append(unknown, Unknown{Object: o, Why: why, Disputed: true})
 		} else if x, err := of(o, served, catalogs); err == nil {
 			list = append(list, *x)
 		} else {
 			_, ofCatalog := errors.AsType[contentError](err)
-			unknown = append(unknown, Unknown{o, err.Error(), ofCatalog})
+			unknown = append(unknown, Unknown{Object: o, Why: err.Error(), OfCatalog: ofCatalog})
 		}
 	}
 	return list, unknown
@@ -320,6 +320,7 @@ type PlayedExtension struct {
 	extension *Extension
 	operator  *fit.Operator
 	unfit     bool     // it is refused by a rule of package fit
+	disputed  bool     // two roots of the cluster differ about it
 	partial   string   // why only what the catalog says of the operator is known
 	owns      []string // what OLM v1 makes of the bundle, as keyOf names it
 }
@@ -343,7 +344,7 @@ func (c *prediction) playExtensions(ctx context.Context, o Options, objects []*m
 		c.extensions = append(c.extensions, e)
 		chosen, err := extensionOf(x, objects, o.Catalogs)
 		if why := differing(x, found); why != "" {
-			err = errors.New(why)
+			err, e.disputed = errors.New(why), true
 		}
 		switch refusal, refused := errors.AsType[*extension.Refusal](err); {
 		case refused:
@@ -434,7 +435,7 @@ var refusals = []string{fit.RuleServices.ID, fit.RuleModes.ID, fit.RuleWebhooks.
 
 // hint returns what makes known what is installed: if its name is, the catalog is.
 func (e *PlayedExtension) hint() string {
-	if e.Bundle != "" {
+	if e.Bundle != "" || e.disputed {
 		return ""
 	}
 	return passCatalog

@@ -100,8 +100,6 @@ func (r *objectReader) source(c *v1alpha1.CatalogSource) Source {
 		return o.Name == c.Spec.ConfigMap && o.Namespace == s.Namespace
 	}
 	switch i := slices.IndexFunc(r.cluster.ConfigMaps, inMap); {
-	case r.cluster.Disputes.Source(c.Namespace, c.Name, c.Spec.ConfigMap) != "":
-		return s
 	case err != nil:
 	case c.Spec.SourceType == v1alpha1.SourceTypeGrpc:
 		s.Image = c.Spec.Image

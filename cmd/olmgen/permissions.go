@@ -146,10 +146,10 @@ func (f *permissionsFlags) refuseWithoutBindings(ref string, in permissions.Inpu
 		if len(f.catalogs.values) == 0 {
 			e.Tip += "; pass the content of its catalog with --catalog"
 		}
-	case len(in.Notes) > 0:
-		e.Tip = in.Notes[0]
 	case len(in.CSVs) > 0:
 		e.Tip = "OLM makes them of the ClusterServiceVersion: name the bundle's directory, the one that has manifests/"
+	case len(in.Notes) > 0:
+		e.Tip = in.Notes[0]
 	}
 	return e
 }

@@ -181,7 +181,7 @@ func Kinds() []string { return slices.Sorted(slices.Values(kinds)) }
 // store keeps an object in its namespace.
 func (w *World) store(o *manifest.Object, defaultNamespace string) {
 	if w.Find(o) != nil && bothStay(o) { // of another root
-		w.objects = append(w.objects, o)
+		w.objects = append(w.objects, placed(o, defaultNamespace))
 	} else {
 		w.Put(placed(o, defaultNamespace))
 	}

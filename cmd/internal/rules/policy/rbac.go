@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 	rights "github.com/olmgen/olmgen/permissions"
 )
@@ -167,7 +168,7 @@ func (v *view) addCSV(o *entry) {
 
 // operatorRights returns a finding for everybody who gets the rights of an operator by its namespace.
 func operatorRights(v *view) (found []located) {
-	objects := lists.Map(v.objects, func(o *entry) *manifest.Object { return o.Object })
+	objects, _ := world.Counted(lists.Map(v.objects, func(o *entry) *manifest.Object { return o.Object }), "")
 	csvs, err := rights.InstalledCSVs(objects)
 	r, err2 := rights.Evaluate(rights.Input{Objects: objects, CSVs: csvs})
 	if err != nil || err2 != nil {
