@@ -306,7 +306,8 @@ func (j *judge) end(x *explainer) {
 			if s.Disputed == "" {
 				hint = fmt.Sprintf("pass the content of catalog %s/%s", sub.SourceNamespace, sub.Source)
 			}
-			j.add(RuleUnknown, findings.Note, subscriptionObject(s, sub.Name), hint, "what it installs is not known: %s", s.unknown(sub))
+			j.add(RuleUnknown, findings.Note, subscriptionObject(s, sub.Name), hint,
+				"what it installs is not known: %s", s.unknown(sub))
 		}
 	}
 	for _, e := range x.installed.entries {

@@ -48,7 +48,7 @@ func (f *treeFlags) register(cmd *cobra.Command) {
 		"all kustomizations below `DIR` are applied to one cluster; may be repeated (default: each directory below "+
 			"one called clusters, otherwise each kustomization for itself)")
 	flags.BoolVar(&f.allowUnknown, "allow-unknown", false,
-		"exit with code 0 although a kustomization could not be built, or two roots of a cluster differ about an object")
+		"exit with code 0 although a kustomization could not be built, or two roots of a cluster differ")
 	nameOnly(flags, topicTrees, rootFlags...)
 	cmd.PostRunE = func(*cobra.Command, []string) error {
 		if f.unknown > 0 && !f.allowUnknown {

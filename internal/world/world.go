@@ -1,6 +1,6 @@
 // Package world has the objects of one cluster, with those of OLM decoded once: what a tree, a dump or a revision says,
-// for all who ask what becomes of it. [Read] returns it. It decides which of two objects of one name counts, and what is
-// not readable; it judges nothing.
+// for all who ask what becomes of it. [Read] returns it. It decides which of two objects of one name counts, and what
+// is not readable; it judges nothing.
 package world
 
 import (
