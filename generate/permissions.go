@@ -199,7 +199,6 @@ func shippedRBAC(shipped []*manifest.Object, namespace string) *rbac.Objects {
 			_ = x.Add(o, namespace) // the error is a warning of the bundle's
 		}
 	}
-	x.KeepLast()
 	x.Aggregate()
 	return x
 }

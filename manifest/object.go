@@ -19,6 +19,7 @@ type Object struct {
 	Line          int    // of the object's first key
 	Doc           int    // index of its document in the file
 	ReprintReason string // why its bytes can't be carried as they are; empty if they can
+	Root          string // what applies it, of a tree; empty for others
 
 	doc  *Document  // nil if the object is printed
 	node *yaml.Node // nil if the object is printed or edited

@@ -147,7 +147,7 @@ func (o *Object) Derive(value map[string]any, at func(field string) string) *Obj
 // takes over. place returns where a field is set; "" is the object.
 func (o *Object) Build(value map[string]any, place func(field string) Place) *Object {
 	d := New(value)
-	d.Doc, d.printed.place = o.Doc, place
+	d.Doc, d.Root, d.printed.place = o.Doc, o.Root, place
 	at := place("")
 	d.File, d.Line, d.printed.file = at.File, at.Line, at.File
 	return d

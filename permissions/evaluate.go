@@ -16,7 +16,7 @@ import (
 // Input is what a report is made of.
 type Input struct {
 	Operator  Operator
-	Objects   []*manifest.Object // as they are applied; what RBAC is not about is passed over
+	Objects   []*manifest.Object // that count; of two roles of one name, both do. What RBAC is not about is passed over
 	Namespace string             // of objects that name none; empty: default, with a note
 	CSVs      []CSV              // whose permissions may be the reason for rules
 

@@ -3,7 +3,6 @@ package permissions
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -46,22 +45,13 @@ func readInventory(objects []*manifest.Object, namespace string) (*inventory, er
 		}
 	}
 	v.note(homeless)
-	v.KeepLast()
 	v.AddUserRoles()
 	v.Aggregate()
 	return v, nil
 }
 
-// note notes roles that stand twice, subjects that are bound to nothing, and objects without a namespace.
+// note notes subjects that are bound to nothing, and objects without a namespace.
 func (v *inventory) note(homeless []string) {
-	before := map[rbac.Key]*rbac.Role{}
-	for _, r := range v.Roles {
-		if first := before[r.Key]; first != nil && !slices.EqualFunc(first.PolicyRules(), r.PolicyRules(), equal) {
-			v.notes = append(v.notes, fmt.Sprintf("%s stands in %s and again in %s: the last one counts",
-				text.Brief(r.String()), text.Brief(at(first.Object)), text.Brief(at(r.Object))))
-		}
-		before[r.Key] = r
-	}
 	for _, b := range v.Bindings {
 		for range b.Unbound {
 			v.notes = append(v.notes, fmt.Sprintf("%s: %s has a ServiceAccount without a namespace, which binds nobody",

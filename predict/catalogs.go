@@ -110,18 +110,21 @@ func (c *prediction) resolution(tree *resolve.Cluster, catalogs Catalogs) *resol
 	csvs := lists.Group(c.csvs, func(v *csv) string { return v.Namespace })
 	r := &resolution{prediction: c, catalogs: catalogs.with(tree.CatalogSources), csvs: csvs,
 		subs: map[string][]*world.Subscription{}, declared: tree.CatalogSources}
+	r.catalogs.Sources = slices.DeleteFunc(r.catalogs.Sources, func(s resolve.Source) bool {
+		return c.disputedSource(s.Namespace, s.Name) != ""
+	})
 	r.findUnknown()
 	for _, s := range c.Subscriptions {
-		switch why := r.unknown(s); {
-		case why == "":
+		switch u := r.unknown(s); {
+		case u == nil:
 			r.subs[s.Namespace] = append(r.subs[s.Namespace], s)
 		case ofSubscription(s, csvs[s.Namespace]) == nil:
-			hint, known := passCatalog, r.content(s) != nil
-			if known {
-				hint = ""
+			c.unknown = append(c.unknown, *u)
+			hint := ""
+			if u.OfCatalog {
+				hint = passCatalog
 			}
-			c.unknown = append(c.unknown, Unknown{Object: s.Object, Why: why, OfCatalog: !known})
-			c.noteUnchecked(s, why, hint)
+			c.noteUnchecked(s, u.Why, hint)
 		}
 	}
 	r.others = cmp.Or(catalogs.Prepared, resolve.Prepare(catalogs.Others))
@@ -182,6 +185,7 @@ type Unknown struct {
 	Why       string
 	OfCatalog bool // the content of its catalog is not known
 	Unread    bool // the bundle cannot be read
+	Disputed  bool // two roots of the cluster differ: no catalog makes it known
 }
 
 // resolve predicts what OLM does with a namespace.
@@ -544,8 +548,29 @@ func (r *resolution) findUnknown() {
 	}
 }
 
-// unknown returns why nothing is known about the catalog of a Subscription, or "".
-func (r *resolution) unknown(s *world.Subscription) string {
+// unknown returns why nobody can say what a Subscription installs, or nil.
+func (r *resolution) unknown(s *world.Subscription) *Unknown {
+	why := cmp.Or(r.Disputes.Namespaces[s.Namespace], r.disputedSource(s.SourceNamespace, s.Source))
+	if why != "" {
+		return &Unknown{Object: s.Object, Why: why, Disputed: true}
+	}
+	if why = r.unknownCatalog(s); why != "" {
+		return &Unknown{Object: s.Object, Why: why, OfCatalog: r.content(s) == nil}
+	}
+	return nil
+}
+
+// disputedSource returns why nobody knows what a CatalogSource serves, or "": two roots differ.
+func (c *prediction) disputedSource(namespace, name string) string {
+	var configMap any
+	if o := c.Source(namespace, name); o != nil {
+		configMap, _ = o.Get("spec", "configMap")
+	}
+	return c.Disputes.Source(namespace, name, olm.Text(configMap))
+}
+
+// unknownCatalog returns why nothing is known about the catalog of a Subscription, or "".
+func (r *resolution) unknownCatalog(s *world.Subscription) string {
 	content, i := r.content(s), r.source(s.Source, s.SourceNamespace)
 	switch {
 	case content != nil:

@@ -112,9 +112,9 @@ type CSV struct {
 	Phase        string            `json:"phase"`                  // empty if OLM sets none
 	Reason       string            `json:"reason"`
 	Message      string            `json:"message"`
+	Unknown      string            `json:"unknown,omitempty"` // why the phase cannot be predicted
 	Annotations  map[string]string `json:"annotations,omitempty"`
 	CopiedTo     []string          `json:"copiedTo,omitempty"` // namespaces with a copy, sorted
-	Unknown      string            `json:"unknown,omitempty"`  // why OLM's status cannot be predicted
 
 	NotLookedAt []string `json:"notLookedAt,omitempty"` // what Succeeded may depend on
 }
@@ -156,13 +156,17 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	played.judgeConversions()
 	for _, g := range c.groups {
 		r.Groups = append(r.Groups, played.group(g))
-		played.judgeGroup(g)
+		if c.Disputes.Groups[g.Namespace] == "" {
+			played.judgeGroup(g)
+		}
 	}
 	for _, v := range c.csvs {
 		if !v.deleted || !v.updated {
 			r.CSVs = append(r.CSVs, played.csv(v))
-			played.judgeCSV(v)
-			played.judgeServices(v)
+			if c.Disputes.CSV(v.CSV) == "" {
+				played.judgeCSV(v)
+				played.judgeServices(v)
+			}
 		}
 	}
 	played.judgeSubscriptions()
@@ -215,7 +219,7 @@ func (r *Report) Refused(namespace string) (list []findings.Finding) {
 // clusterOf returns the cluster of a tree, and its objects.
 func clusterOf(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalogs) (
 	*prediction, []*manifest.Object) {
-	c := predictionOf(World(ctx, t.Objects, namespace, catalogs))
+	c := predictionOf(World(ctx, t.Objects, namespace, catalogs), t.Hidden())
 	objects := slices.Collect(c.All())
 	c.openShift = catalogs.openShift(objects)
 	c.judgePolicies()
@@ -255,8 +259,9 @@ func (o *simulation) group(g *group) Group {
 	case g.refused != nil:
 		r.Unknown = g.refused.Error()
 	case g.unknown && len(g.status) == 0:
-		r.Unknown = "there are no Namespaces in the tree"
+		r.Unknown = cmp.Or(o.Disputes.Labels, "there are no Namespaces in the tree")
 	}
+	r.Unknown = cmp.Or(o.Disputes.Groups[g.Namespace], r.Unknown)
 	if name := g.Spec.ServiceAccountName; name != "" && !g.lacksAccount(o.prediction) {
 		r.Status.Account = &GroupAccount{"v1", rbacv1.ServiceAccountKind, name, g.Namespace}
 	}
@@ -274,6 +279,9 @@ func (o *simulation) csv(v *csv) CSV {
 	if o.assumed[[2]string{v.Namespace, v.Name}] && v.phase == v1alpha1.CSVPhaseSucceeded {
 		r.Phase, r.Reason, r.Message, r.NotLookedAt = "", "", "", nil
 		r.Unknown = "the tree has no ClusterServiceVersions: it counts as installed"
+	}
+	if why := o.Disputes.CSV(v.CSV); why != "" {
+		r.Phase, r.Reason, r.Message, r.CopiedTo, r.Unknown = "", "", "", nil, why
 	}
 	return r
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -49,7 +50,7 @@ func CheckClusters(ctx context.Context, t *tree.Tree, options func(*tree.Tree) O
 		if err != nil {
 			return nil, err
 		}
-		scope.count(of.Objects, r.Unknown)
+		scope.count(of.Objects, r, o.Namespace)
 		if len(clusters) == 1 {
 			r.Scope = scope
 			return r, nil
@@ -111,18 +112,26 @@ func within(name, dir string) bool {
 }
 
 // count adds the objects of a cluster that ask OLM for an operator.
-func (s *Scope) count(objects []*manifest.Object, unknown []Unknown) {
-	unclear := map[*manifest.Object]bool{}
-	for _, u := range unknown {
-		unclear[u.Object] = !strings.HasPrefix(u.Why, InstallsNothing)
+func (s *Scope) count(objects []*manifest.Object, r *Report, namespace string) {
+	unclear, counted := map[string]bool{}, map[string]bool{}
+	for _, u := range r.Unknown {
+		unclear[world.Key(u.Object, namespace)] = !strings.HasPrefix(u.Why, InstallsNothing)
+	}
+	for _, e := range r.Extensions {
+		unclear[world.Key(e.object, namespace)] = e.Unknown != ""
 	}
 	for _, o := range objects {
 		subscription := o.Group() == olm.Group && o.Kind == v1alpha1.SubscriptionKind
 		if subscription || o.Group() == olm.GroupV1 && o.Kind == olm.KindClusterExtension ||
 			o.Group() == olm.GroupPolicy && o.Kind == olm.KindOperatorPolicy {
+			key := world.Key(o, namespace)
+			if counted[key] {
+				continue // another root has it too
+			}
+			counted[key] = true
 			s.Asking++
 			s.others = s.others || !subscription
-			if unclear[o] {
+			if unclear[key] {
 				s.Unknown++
 			}
 		}

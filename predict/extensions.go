@@ -142,8 +142,11 @@ func Extensions(objects []*manifest.Object, catalogs Catalogs) (list []Extension
 func ofExtensions[T any](objects []*manifest.Object, catalogs Catalogs,
 	of func(*manifest.Object, []*manifest.Object, Catalogs) (*T, error)) (list []T, unknown []Unknown) {
 	served := ofOLMv1(objects, olm.KindClusterCatalog)
-	for _, o := range ofOLMv1(objects, olm.KindClusterExtension) {
-		if x, err := of(o, served, catalogs); err == nil {
+	asking, found := world.Counted(ofOLMv1(objects, olm.KindClusterExtension), "")
+	for _, o := range asking {
+		if why := differing(o, found); why != "" {
+			unknown = append(unknown, Unknown{Object: o, Why: why, Disputed: true})
+		} else if x, err := of(o, served, catalogs); err == nil {
 			list = append(list, *x)
 		} else {
 			_, ofCatalog := errors.AsType[contentError](err)
@@ -156,6 +159,15 @@ func ofExtensions[T any](objects []*manifest.Object, catalogs Catalogs,
 // ofOLMv1 returns the objects of a kind of OLM v1.
 func ofOLMv1(objects []*manifest.Object, kind string) []*manifest.Object {
 	return lists.Filter(objects, func(o *manifest.Object) bool { return o.Kind == kind && o.Group() == olm.GroupV1 })
+}
+
+// differing returns why nobody knows which of two objects of a name counts, or "".
+func differing(o *manifest.Object, found []world.Duplicate) string {
+	i := slices.IndexFunc(found, func(d world.Duplicate) bool { return d.Roots && d.Other.Name == o.Name })
+	if i < 0 {
+		return ""
+	}
+	return found[i].String()
 }
 
 func extensionOf(o *manifest.Object, objects []*manifest.Object, catalogs Catalogs) (*Extension, error) {
@@ -259,10 +271,14 @@ func servedTo(selector *metav1.LabelSelector, objects []*manifest.Object,
 	}
 	var out []extension.Source
 	declared := map[string]bool{}
-	for _, o := range ofOLMv1(objects, olm.KindClusterCatalog) {
+	served, found := world.Counted(ofOLMv1(objects, olm.KindClusterCatalog), "")
+	for _, o := range served {
 		var c clusterCatalog
 		if _, err := o.Into(&c); err != nil {
 			return nil, err
+		}
+		if why := differing(o, found); why != "" {
+			return nil, errors.New(why)
 		}
 		declared[o.Name] = true
 		if !c.selected(selects) {
@@ -304,6 +320,7 @@ type PlayedExtension struct {
 	extension *Extension
 	operator  *fit.Operator
 	unfit     bool     // it is refused by a rule of package fit
+	disputed  bool     // two roots of the cluster differ about it
 	partial   string   // why only what the catalog says of the operator is known
 	owns      []string // what OLM v1 makes of the bundle, as keyOf names it
 }
@@ -321,10 +338,14 @@ func (e *PlayedExtension) state() string {
 
 // playExtensions plays OLM v1 on the ClusterExtensions: it resolves, renders, and creates what nobody else owns.
 func (c *prediction) playExtensions(ctx context.Context, o Options, objects []*manifest.Object) error {
-	for _, x := range ofOLMv1(objects, olm.KindClusterExtension) {
+	asking, found := world.Counted(ofOLMv1(objects, olm.KindClusterExtension), "")
+	for _, x := range asking {
 		e := &PlayedExtension{Cluster: c.clusterName, Name: x.Name, File: x.File, Line: x.Line, object: x}
 		c.extensions = append(c.extensions, e)
 		chosen, err := extensionOf(x, objects, o.Catalogs)
+		if why := differing(x, found); why != "" {
+			err, e.disputed = errors.New(why), true
+		}
 		switch refusal, refused := errors.AsType[*extension.Refusal](err); {
 		case refused:
 			e.Refused = refusal.Text
@@ -414,7 +435,7 @@ var refusals = []string{fit.RuleServices.ID, fit.RuleModes.ID, fit.RuleWebhooks.
 
 // hint returns what makes known what is installed: if its name is, the catalog is.
 func (e *PlayedExtension) hint() string {
-	if e.Bundle != "" {
+	if e.Bundle != "" || e.disputed {
 		return ""
 	}
 	return passCatalog

@@ -170,7 +170,9 @@ func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pi
 		case len(several) > 0:
 			unknown = append(unknown, several...)
 		case b.sub(ns, s.Name) == nil:
-			unknown = append(unknown, Unknown{Object: b.shown(s), Why: b.unknown(s), OfCatalog: true})
+			u := b.unknown(s)
+			u.Object = b.shown(s)
+			unknown = append(unknown, *u)
 		default:
 			asked = append(asked, s)
 			if p != nil && inTree {
@@ -440,7 +442,7 @@ func SubscribedNamespaces(ctx context.Context, t *tree.Tree, namespace string, c
 		ns := state.Namespace
 		for _, s := range of[ns] {
 			if r.sub(ns, s.Name) == nil {
-				unknown = append(unknown, Unknown{Object: s.Object, Why: r.resolution.unknown(s), OfCatalog: true})
+				unknown = append(unknown, *r.resolution.unknown(s))
 			}
 		}
 		if len(r.subs[ns]) == 0 {

@@ -62,7 +62,7 @@ var ErrTooMuch = errors.New("OLM's loops take too many steps with these objects:
 // group is an OperatorGroup: first the manifest, then the state that OLM maintains.
 type group struct {
 	*world.Group
-	unknown bool // it has a selector, and the tree has no Namespaces
+	unknown bool // it has a selector, and the tree does not say which Namespaces there are
 	targets []string
 	refused error // why OLM rejects the targets and writes no status
 
@@ -100,8 +100,8 @@ type csv struct {
 	disputed        apiSet
 }
 
-// predictionOf begins a prediction of a world.
-func predictionOf(w *world.World) *prediction {
+// predictionOf begins a prediction of a world. hidden are the objects that others take the place of.
+func predictionOf(w *world.World, hidden []world.Duplicate) *prediction {
 	c := &prediction{
 		World:      w,
 		unknownCSV: map[string]bool{},
@@ -110,9 +110,11 @@ func predictionOf(w *world.World) *prediction {
 		assumed:    map[[2]string]bool{},
 		failures:   map[string]*resolve.Failure{},
 	}
+	c.Duplicates = slices.Concat(hidden, c.Duplicates)
 	c.judgeObjects()
 	for _, of := range c.Groups {
-		g := &group{Group: of, apis: apiSet{}, unknown: olm.TargetsOf(&of.Spec).BySelector() && !c.Declared}
+		g := &group{Group: of, apis: apiSet{}}
+		g.unknown = olm.TargetsOf(&of.Spec).BySelector() && (!c.Declared || c.Disputes.Labels != "")
 		if g.unknown = g.unknown || c.tooMuch(); !g.unknown {
 			c.work(len(c.Namespaces))
 		}
@@ -188,9 +190,7 @@ func (c *prediction) judgeObjects() {
 			"set a namespace for such objects")
 	}
 	for _, d := range c.Duplicates {
-		c.note(ruleDuplicate, findings.Warning, d.Object, "",
-			"differs from the object of the same name in "+d.Counts.File+", which counts as it comes later",
-			"check one environment at a time, for example the output of kustomize build")
+		c.note(ruleDuplicate, d.Level(), d.Object, "", d.Says(), d.Hint())
 	}
 	invalid := map[*manifest.Object]bool{}
 	for _, o := range c.OLM { // what the API server rejects, and the unknown fields that it drops

@@ -199,7 +199,9 @@ var (
 		"OLM and a GitOps tool would overwrite each other's value. Remove the annotation, or set the value that OLM "+
 			"sets. Source: OLM, operatorgroup.go, pruneProvidedAPIs, annotateCSVs.")
 	ruleDuplicate = rule("duplicate-object", "two different objects have the same name",
-		"Check one environment at a time, for example the output of kustomize build.")
+		"In one root the last one counts. Between two roots of a cluster neither does, rights are those of both, and "+
+			"what OLM does with it is unknown. Check one environment at a time, for example the output of kustomize "+
+			"build.")
 	ruleInvalid = rule("invalid-object", "the API server rejects an object",
 		"A field is missing, has the wrong type or a value that the schema of OLM's CRD does not allow. Source: OLM's "+
 			"API, crds.")

@@ -359,11 +359,7 @@ func (c *prediction) judgeUpgrades(ctx context.Context) error {
 
 // named returns the CSVs that are no copies, by namespace and name.
 func (c *prediction) named() map[[2]string]*csv {
-	out := map[[2]string]*csv{}
-	for _, v := range slices.Backward(c.csvs) { // of two with the same name, the first counts
-		out[[2]string{v.Namespace, v.Name}] = v
-	}
-	return out
+	return lists.By(c.csvs, func(v *csv) [2]string { return [2]string{v.Namespace, v.Name} })
 }
 
 // converts reports whether a CSV owns a CRD of the tree that is converted by a webhook.

@@ -345,7 +345,7 @@ func (j *judge) end(x *explainer) {
 	for i := range s.Subscriptions {
 		if sub := &s.Subscriptions[i]; s.unknown(sub) != "" {
 			hint := ""
-			if s.hides(sub) {
+			if s.Disputed == "" && s.hides(sub) {
 				hint = fmt.Sprintf("pass the content of catalog %s/%s", sub.SourceNamespace, sub.Source)
 			}
 			j.add(RuleUnknown, findings.Note, subscriptionObject(s, sub.Name), hint, "what it installs is not known: %s",

@@ -138,7 +138,7 @@ func sourceFault(spec *v1alpha1.CatalogSourceSpec) error {
 
 func (r *objectReader) state(namespace string) *State {
 	if r.states[namespace] == nil {
-		r.states[namespace] = &State{Namespace: namespace}
+		r.states[namespace] = &State{Namespace: namespace, Disputed: r.cluster.Disputes.Namespaces[namespace]}
 	}
 	return r.states[namespace]
 }

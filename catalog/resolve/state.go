@@ -31,6 +31,7 @@ type State struct {
 	OperatorGroups  int    // OLM resolves only with exactly one
 	ExcludeGlobal   bool   // the OperatorGroup excludes global catalogs
 	FailForward     bool   // the OperatorGroup has the upgradeStrategy TechPreviewUnsafeFailForward
+	Disputed        string // why nobody knows what OLM does: two roots of the cluster differ about its objects
 
 	Catalogs []Source
 	// Unknown are catalogs without known content. Subscriptions to them stay, and what may depend on them is a warning.
@@ -55,6 +56,9 @@ func (s *State) Hidden() (names []string) {
 
 // unknown returns why nobody knows what a Subscription can choose from, or "".
 func (s *State) unknown(sub *Subscription) string {
+	if s.Disputed != "" {
+		return s.Disputed
+	}
 	if s.hides(sub) {
 		return fmt.Sprintf("the content of CatalogSource %s/%s is not known", sub.SourceNamespace, sub.Source)
 	}

@@ -50,7 +50,7 @@ type diffFlags struct {
 }
 
 func newDiff() *cobra.Command {
-	f := diffFlags{format: findings.Text}
+	f := diffFlags{format: findings.Text, roots: treeFlags{inNotes: true}}
 	cmd := command("diff OLD NEW | --git REV[..REV] [PATH]",
 		"What does this upgrade change? Show the most dangerous first",
 		func(cmd *cobra.Command, given []string) error {

@@ -35,6 +35,7 @@ func TestOneVoice(t *testing.T) {
 		olmVoices,
 		rbacVoices,
 		treeVoices,
+		nameVoices,
 	) {
 		t.Run(row.name, func(t *testing.T) {
 			if row.source == "" || len(row.says) < 2 {

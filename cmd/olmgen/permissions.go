@@ -25,7 +25,7 @@ type permissionsFlags struct {
 }
 
 func newPermissions() *cobra.Command {
-	var f permissionsFlags
+	f := permissionsFlags{roots: treeFlags{inNotes: true}}
 	cmd := command("permissions SOURCE...|TREE... | -f FILE", "What may this operator do? Show it, and who grants it",
 		func(cmd *cobra.Command, given []string) error {
 			if len(f.render.files) == 0 {
@@ -146,10 +146,10 @@ func (f *permissionsFlags) refuseWithoutBindings(ref string, in permissions.Inpu
 		if len(f.catalogs.values) == 0 {
 			e.Tip += "; pass the content of its catalog with --catalog"
 		}
-	case len(in.Notes) > 0:
-		e.Tip = in.Notes[0]
 	case len(in.CSVs) > 0:
 		e.Tip = "OLM makes them of the ClusterServiceVersion: name the bundle's directory, the one that has manifests/"
+	case len(in.Notes) > 0:
+		e.Tip = in.Notes[0]
 	}
 	return e
 }

@@ -31,6 +31,10 @@ type treeFlags struct {
 
 	counting       sync.Mutex
 	roots, unknown int // that were read, and that could not be built
+	disputed       int // objects that two roots have in different ways
+
+	inReport bool // the report of the command has them
+	inNotes  bool // its notes have them: that nobody knows which one counts is an error beside it
 }
 
 // register adds the flags, and has the command fail if a part of a tree is unknown.
@@ -44,12 +48,15 @@ func (f *treeFlags) register(cmd *cobra.Command) {
 		"all kustomizations below `DIR` are applied to one cluster; may be repeated (default: each directory below "+
 			"one called clusters, otherwise each kustomization for itself)")
 	flags.BoolVar(&f.allowUnknown, "allow-unknown", false,
-		"exit with code 0 although a kustomization could not be built")
+		"exit with code 0 although a kustomization could not be built, or two roots of a cluster differ")
 	nameOnly(flags, topicTrees, rootFlags...)
 	cmd.PostRunE = func(*cobra.Command, []string) error {
 		if f.unknown > 0 && !f.allowUnknown {
 			return &foundError{fmt.Sprintf("%d of %s not known: what they apply is not in the report", f.unknown,
 				text.Count(f.roots, "root"))}
+		}
+		if f.disputed > 0 && !f.allowUnknown {
+			return &foundError{"two roots of a cluster differ about " + text.Count(f.disputed, "object")}
 		}
 		return nil
 	}
@@ -83,6 +90,9 @@ func (f *treeFlags) read(cmd *cobra.Command, paths []string, o tree.Options) (*t
 	defer f.counting.Unlock()
 	f.roots += len(t.Roots)
 	f.unknown += len(t.Unknown())
+	if !f.inReport {
+		f.sayDuplicates(cmd, t)
+	}
 	sayReasons(cmd, t.Unknown())
 	sayReasons(cmd, t.Templated)
 	if what := t.UnappliedText(); what != "" {
@@ -103,6 +113,18 @@ func refuseSource(cmd *cobra.Command, path string) error {
 	}
 	return &usageError{path + " is a SOURCE, and " + cmd.Name() + " reads what is applied to a cluster",
 		"olmgen validate " + text.Shell(path) + " checks the bundle; olmgen render makes a tree of it"}
+}
+
+// sayDuplicates says which objects of one name differ, in a root or between roots.
+func (f *treeFlags) sayDuplicates(cmd *cobra.Command, t *tree.Tree) {
+	for _, d := range t.Duplicates("") {
+		if d.Roots {
+			f.disputed++
+		}
+		if d.Roots || !f.inNotes {
+			say(cmd, d.Level(), d.Hint(), "%s", d)
+		}
+	}
 }
 
 // sayReasons prints one line for each reason, with its first place.
@@ -242,7 +264,7 @@ func (f *treeCatalogs) installs(cmd *cobra.Command, t *tree.Tree, network fbc.Op
 
 // catalogHint returns what makes an operator known, or "": where its name is known, its catalog is.
 func catalogHint(u review.Unknown) string {
-	if u.Name != "" {
+	if u.Name != "" || u.Disputed {
 		return ""
 	}
 	return "pass the content of its catalog with --catalog"

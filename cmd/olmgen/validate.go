@@ -134,7 +134,7 @@ type checkFlags struct {
 }
 
 func newCheck() *cobra.Command {
-	f := checkFlags{}
+	f := checkFlags{roots: treeFlags{inReport: true}}
 	cmd := command("check PATH...", "Will OLM take this tree? Predict what it does", args(1, many, "the path"), f.run)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.options.Namespace, "namespace", "n", "",
@@ -231,7 +231,7 @@ type lintFlags struct {
 }
 
 func newLint() *cobra.Command {
-	f := lintFlags{}
+	f := lintFlags{roots: treeFlags{inReport: true}}
 	cmd := command("lint PATH... --policy FILE|operate-first",
 		"Does this tree follow our rules? Check it against a policy", nil, f.run)
 	flags := cmd.Flags()

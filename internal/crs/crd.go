@@ -19,7 +19,7 @@ import (
 // CRD is a CustomResourceDefinition as it was read.
 type CRD struct{ *manifest.Object }
 
-// ByName returns the CRDs among objects by their names. Of two with one name the first one counts.
+// ByName returns the CRDs among objects by their names. Of two with one name the last one counts, as when applied.
 func ByName(objects []*manifest.Object) (map[string]*CRD, error) {
 	out := map[string]*CRD{}
 	for _, o := range objects {
@@ -29,9 +29,7 @@ func ByName(objects []*manifest.Object) (map[string]*CRD, error) {
 		if o.Name == "" {
 			return nil, o.Errorf("metadata.name", "missing")
 		}
-		if out[o.Name] == nil {
-			out[o.Name] = &CRD{Object: o}
-		}
+		out[o.Name] = &CRD{Object: o}
 	}
 	return out, nil
 }

@@ -121,11 +121,11 @@ func (b *Binding) Clusterwide() bool { return !Namespaced(b.Object.Kind) }
 
 // Objects are the roles, bindings and ServiceAccounts of a set of objects. The zero value is empty.
 type Objects struct {
-	Roles    []*Role // in the order of the objects; several may have the same key
+	Roles    []*Role // in the order of the objects
 	Bindings []*Binding
 	Accounts map[Account]bool
 
-	byKey map[Key]*Role // the last one of each key
+	byKey map[Key]*Role
 }
 
 // Relevant reports whether objects of a group and kind are roles, bindings or ServiceAccounts.
@@ -174,14 +174,21 @@ func (x *Objects) AddAccount(a Account) {
 	x.Accounts[a] = true
 }
 
+// addRole adds a role. It joins the one with its key, which another root of the cluster has: rights are those of both.
 func (x *Objects) addRole(r *Role) {
 	if x.byKey == nil {
 		x.byKey = map[Key]*Role{}
 	}
-	x.Roles, x.byKey[r.Key] = append(x.Roles, r), r
+	first := x.byKey[r.Key]
+	if first == nil {
+		x.Roles, x.byKey[r.Key] = append(x.Roles, r), r
+		return
+	}
+	first.Rules, first.Selectors = append(first.Rules, r.Rules...), append(first.Selectors, r.Selectors...)
+	first.Labels = labels.Merge(first.Labels, r.Labels)
 }
 
-// Role returns a role among the objects, or nil: the last one of several, which is what applying them in order leaves.
+// Role returns a role among the objects, or nil.
 func (x *Objects) Role(k Key) *Role { return x.byKey[k] }
 
 // Bound returns the role that a binding names: among the objects, or one that clusters have by default; nil for others.
@@ -190,11 +197,6 @@ func (x *Objects) Bound(b *Binding) *Role {
 		return r
 	}
 	return defaultRole(b.Role)
-}
-
-// KeepLast drops each role that a later one with the same key overwrites.
-func (x *Objects) KeepLast() {
-	x.Roles = slices.DeleteFunc(x.Roles, func(r *Role) bool { return x.byKey[r.Key] != r })
 }
 
 func (x *Objects) readRole(o *manifest.Object, namespace string) error {

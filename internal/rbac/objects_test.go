@@ -232,12 +232,14 @@ func TestAggregates(t *testing.T) {
 	}
 }
 
-// Of several objects with one name, the last one stays, as applying them in order leaves it.
-func TestKeepLast(t *testing.T) {
+// Two roots of a cluster have a role of one name: its rules are those of both, each with its own place.
+func TestRoleOfTwoRoots(t *testing.T) {
 	x := read(t, aggregated("r", "first", "get")+aggregated("s", "other", "get")+aggregated("r", "last", "get"))
-	x.KeepLast()
-	if len(x.Roles) != 2 || x.Roles[0].Name != "s" || resourcesOf(x, "r") != "last" {
+	if len(x.Roles) != 2 || resourcesOf(x, "r") != "first last" {
 		t.Errorf("%v", x.Roles)
+	}
+	if rules := x.Role(rbac.ClusterRole("r")).Rules; rules[0].Role == rules[1].Role || rules[1].Index != 0 {
+		t.Errorf("%v", rules)
 	}
 }
 

@@ -296,6 +296,11 @@ func (x *explorer) clustersOf(n *node) (list []string) {
 
 func (x *explorer) list() (list []Root) {
 	for _, n := range x.nodes {
+		if x.variants[n.dir] > 1 && n.by != nil { // others apply the directory in another way
+			for _, o := range n.objects {
+				o.Root = fmt.Sprintf("%s (%s)", n.name, n.by.Identity())
+			}
+		}
 		for _, c := range x.clustersOf(n) {
 			list = append(list, Root{Name: n.name, Objects: n.objects, Unknown: n.unknown, Cluster: c})
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree/kustomization"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -22,7 +23,8 @@ import (
 // kustomization that no other one of the tree builds on, or a directory of manifests that no kustomization reaches.
 type Root struct {
 	Name    string             // of the directory, in messages
-	Objects []*manifest.Object // as they are applied
+	Objects []*manifest.Object // as they are applied: of two of one name that differ the last one
+	Hidden  []world.Duplicate  // the others
 	Unknown *manifest.Error    // why it cannot be built; nil if it can
 	Cluster string             // of the directory whose roots are in one cluster
 	Alone   bool               // nothing says which roots are in one cluster with it
@@ -198,9 +200,11 @@ func (a *applied) complete(t *Tree) error {
 		t.Templated = append(t.Templated, templated...)
 	}
 	t.Roots = append(x.list(), t.Roots...)
-	for i, r := range t.Roots {
+	for i := range t.Roots {
+		r := &t.Roots[i]
 		_, shared := a.cluster(r.Name)
-		t.Roots[i].Alone = !shared && r.Cluster == r.Name
+		r.Alone = !shared && r.Cluster == r.Name
+		r.hide()
 	}
 	seen := map[*manifest.Object]bool{}
 	for _, r := range t.Roots {
@@ -212,6 +216,17 @@ func (a *applied) complete(t *Tree) error {
 		}
 	}
 	return nil
+}
+
+// hide takes out the objects that a later one takes the place of.
+func (r *Root) hide() {
+	for _, o := range r.Objects {
+		o.Root = cmp.Or(o.Root, r.Name)
+	}
+	if _, r.Hidden = world.Counted(r.Objects, ""); len(r.Hidden) > 0 {
+		hidden := lists.Set(r.Hidden, func(d world.Duplicate) *manifest.Object { return d.Object })
+		r.Objects = lists.Filter(r.Objects, func(o *manifest.Object) bool { return !hidden[o] })
+	}
 }
 
 // given reports whether a root is one of the paths, or has files that are.
@@ -332,7 +347,8 @@ type Cluster struct {
 	Rel     string // the same relative to the path of Read
 	Shared  bool   // roots are in it that are not its directory
 	Roots   int
-	Objects []*manifest.Object
+	Objects []*manifest.Object // of all roots: world.Counted says which of two of one name count
+	Hidden  []world.Duplicate  // those that a later one of their root takes the place of
 }
 
 // Clusters returns the clusters of a tree with at least one root that could be built, in the order of their roots. The
@@ -355,7 +371,7 @@ func (t *Tree) Clusters(together ...string) (list []Cluster) {
 		c := Cluster{Name: in(roots[0]), Roots: len(roots)}
 		c.Rel, _ = t.Rel(c.Name)
 		for _, r := range roots {
-			c.Objects = append(c.Objects, r.Objects...)
+			c.Objects, c.Hidden = append(c.Objects, r.Objects...), append(c.Hidden, r.Hidden...)
 			c.Shared = c.Shared || strings.HasPrefix(r.Name, c.Name+"/")
 		}
 		list = append(list, c)
@@ -388,11 +404,29 @@ func (t *Tree) Rel(name string) (rel string, below bool) {
 
 // Of returns the tree of one cluster: what is known of all files stays with the first.
 func (t *Tree) Of(c Cluster, first bool) *Tree {
-	out := &Tree{paths: t.paths, Objects: c.Objects, Roots: []Root{{Name: c.Name, Cluster: c.Name, Objects: c.Objects}}}
+	out := &Tree{paths: t.paths, Objects: c.Objects,
+		Roots: []Root{{Name: c.Name, Cluster: c.Name, Objects: c.Objects, Hidden: c.Hidden}}}
 	if first {
 		out.Skipped, out.Faults, out.Failed, out.Strays, out.Files = t.Skipped, t.Faults, t.Failed, t.Strays, t.Files
 	}
 	return out
+}
+
+// Hidden returns the objects that a later one of their root takes the place of.
+func (t *Tree) Hidden() (list []world.Duplicate) {
+	for _, r := range t.Roots {
+		list = append(list, r.Hidden...)
+	}
+	return lists.Unique(list)
+}
+
+// Duplicates returns the objects of one name that differ, in the roots and between those of each cluster.
+func (t *Tree) Duplicates(namespace string) (list []world.Duplicate) {
+	for _, c := range t.Clusters() {
+		_, found := world.Counted(c.Objects, namespace)
+		list = append(list, slices.Concat(c.Hidden, found)...)
+	}
+	return lists.Unique(list)
 }
 
 // Unknown returns why roots could not be built.

@@ -2,6 +2,7 @@ package world
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"maps"
 	"reflect"
@@ -9,8 +10,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -32,48 +35,161 @@ func Key(o *manifest.Object, namespace string) string {
 	return k.group + "/" + k.kind + "/" + k.namespace + "/" + k.name
 }
 
-// Duplicate is an object that a later one of the same name takes the place of.
-type Duplicate struct{ Object, Counts *manifest.Object }
+// Duplicate is two objects of one name that differ.
+type Duplicate struct {
+	Object, Other *manifest.Object // in their order
+	Roots         bool             // two roots of one cluster apply them: neither counts. Otherwise Other does
+}
 
-// Counted returns the objects that count if they are applied one after the other: of two of one name the last one, in
-// the place of the first. That is what "kubectl apply -f", Argo CD within one Application (controller/state.go,
-// DeduplicateTargetObjects) and OLM do. A status stays if the later object has none. hidden are those that differ from
-// the one that counts; what comes from a cluster is no such object, as the later one is applied to it.
-func Counted(objects []*manifest.Object, namespace string) (list []*manifest.Object, hidden []Duplicate) {
-	at := make(map[key]int, len(objects))
-	list = make([]*manifest.Object, 0, len(objects))
+// String returns a sentence that names both places.
+func (d Duplicate) String() string {
+	return fmt.Sprintf("%s (%s) %s", d.Object.Identity(), at(d.Object), d.Says())
+}
+
+// Says returns what is said of Object.
+func (d Duplicate) Says() string {
+	if d.Roots {
+		says := fmt.Sprintf("differs from the object of the same name in another root of the cluster (%s): neither "+
+			"counts", at(d.Other))
+		if rbac.Relevant(d.Object.Group(), d.Object.Kind) {
+			says += ", and rights are those of both"
+		}
+		return says
+	}
+	return fmt.Sprintf("differs from a later object of the same name (%s), which counts", at(d.Other))
+}
+
+// Level returns how bad it is.
+func (d Duplicate) Level() findings.Severity {
+	if d.Roots {
+		return findings.Error
+	}
+	return findings.Warning
+}
+
+// Hint returns what to do.
+func (d Duplicate) Hint() string {
+	if d.Roots {
+		return "leave it to one of them"
+	}
+	return "check one environment at a time, for example the output of kustomize build"
+}
+
+func at(o *manifest.Object) string { return fmt.Sprintf("%s:%d", o.File, o.Line) }
+
+// Counted returns the objects that count. Of two of one name in one root that is the last one, in the place of the
+// first, as "kubectl apply -f", Argo CD within one Application (controller/state.go, DeduplicateTargetObjects) and OLM
+// have it. Two roots of one cluster overwrite each other again and again (Argo CD: SharedResourceWarning): neither
+// counts, and rights are those of both. So the list has the roles and bindings of both, and of other kinds the last
+// one, because there is one. What is in the cluster is of no root: Git is applied over it, and its status stays.
+func Counted(objects []*manifest.Object, namespace string) (list []*manifest.Object, found []Duplicate) {
+	c := counter{first: make(map[key]int, len(objects)), list: make([]*manifest.Object, 0, len(objects))}
 	for _, o := range objects {
 		k := keyOf(o, namespace)
-		i, known := at[k]
-		switch {
-		case !known || o.Name == "":
-			at[k] = len(list)
-			list = append(list, o)
-		case list[i] == o:
-		default:
-			if !ofCluster(list[i]) && !Same(list[i], o) {
-				hidden = append(hidden, Duplicate{Object: list[i]})
+		if i, known := c.first[k]; known && o.Name != "" {
+			c.again(i, o)
+			continue
+		}
+		c.first[k] = len(c.list)
+		c.list = append(c.list, o)
+	}
+	for i := range c.hidden {
+		c.hidden[i].Other = c.list[c.by[i]]
+	}
+	if len(c.next) == 0 {
+		return c.list, c.hidden
+	}
+	return c.settled()
+}
+
+// counter counts objects by their places in a list.
+type counter struct {
+	first  map[key]int // the place of a name
+	next   map[int]int // the place of the same name in another root
+	list   []*manifest.Object
+	hidden []Duplicate
+	by     []int // the place of what hides them
+
+	read map[*manifest.Object]*manifest.Object // what an object with the status of the cluster was before
+}
+
+// again adds an object whose name is at a place already.
+func (c *counter) again(place int, o *manifest.Object) {
+	for i, more := place, true; more; i, more = c.next[i] {
+		switch old := c.list[i]; {
+		case old == o:
+			return
+		case noRoot(o) && !noRoot(old):
+			c.list[i] = c.applied(o, old)
+		case noRoot(old) || old.Root == o.Root:
+			if old.Root == o.Root && !ofCluster(old) && !Same(old, o) {
+				c.hidden = append(c.hidden, Duplicate{Object: cmp.Or(c.read[old], old)})
+				c.by = append(c.by, i)
 			}
-			list[i] = applied(list[i], o)
+			c.list[i] = c.applied(old, o)
+			return
+		}
+		place = i
+	}
+	if !noRoot(o) {
+		if c.next == nil {
+			c.next = map[int]int{}
+		}
+		c.next[place] = len(c.list)
+		c.list = append(c.list, c.applied(c.list[place], o))
+	}
+}
+
+// settled returns the objects that count where roots have objects of one name.
+func (c *counter) settled() (list []*manifest.Object, found []Duplicate) {
+	found = c.hidden
+	for _, i := range slices.Sorted(maps.Keys(c.next)) {
+		old, o := c.list[i], c.list[c.next[i]]
+		switch {
+		case Same(old, o):
+			c.list[i] = nil
+		default:
+			found = append(found, Duplicate{Object: old, Other: o, Roots: true})
+			if !bothStay(o) {
+				c.list[i] = nil
+			}
 		}
 	}
-	for i := range hidden {
-		hidden[i].Counts = list[at[keyOf(hidden[i].Object, namespace)]]
-	}
-	return list, hidden
+	return slices.DeleteFunc(c.list, func(o *manifest.Object) bool { return o == nil }), found
+}
+
+// bothStay reports whether both objects of two roots are in the list: rights are those of both, and package predict says
+// itself what becomes of the objects of OLM v1.
+func bothStay(o *manifest.Object) bool {
+	return rbac.Relevant(o.Group(), o.Kind) || o.Group() == olm.GroupV1
 }
 
 // ofCluster reports whether the API server has written an object.
 func ofCluster(o *manifest.Object) bool { return o.Has("metadata", "uid") }
 
+// noRoot reports whether no root applies an object: it is in the cluster, and what a root has is applied over it.
+func noRoot(o *manifest.Object) bool { return o.Root == "" || ofCluster(o) }
+
+// Live returns an object as one that is in the cluster, whatever applied it.
+func Live(o *manifest.Object) *manifest.Object {
+	live := *o
+	live.Root = ""
+	return &live
+}
+
 // applied returns an object that is applied over an older one: what only the API server and controllers write stays.
-func applied(old, now *manifest.Object) *manifest.Object {
+func (c *counter) applied(old, now *manifest.Object) *manifest.Object {
 	if now.Has("status") || !old.Has("status") {
 		return now
 	}
 	status, _ := old.Get("status")
 	fields, _ := status.(map[string]any)
-	return WithStatus(now, fields)
+	out := WithStatus(now, fields)
+	if c.read == nil {
+		c.read = map[*manifest.Object]*manifest.Object{}
+	}
+	c.read[out] = cmp.Or(c.read[now], now)
+	return out
 }
 
 // Put adds an object, or puts it in the place of the one with its name. What is decoded stays as it was read.

@@ -182,7 +182,7 @@ func (w *World) remove(p *olm.OperatorPolicy) {
 		}
 	}
 	rest := read(slices.Collect(w.All()), "")
-	rest.Policies, rest.Duplicates, rest.home = w.Policies, w.Duplicates, w.home
+	rest.Policies, rest.Duplicates, rest.Disputes, rest.home = w.Policies, w.Duplicates, w.Disputes, w.home
 	*w = *rest
 }
 

@@ -1,6 +1,6 @@
 // Package world has the objects of one cluster, with those of OLM decoded once: what a tree, a dump or a revision says,
-// for all who ask what becomes of it. [Read] returns it. It decides which of two objects of one name counts, and what is
-// not readable; it judges nothing.
+// for all who ask what becomes of it. [Read] returns it. It decides which of two objects of one name counts, and what
+// is not readable; it judges nothing.
 package world
 
 import (
@@ -41,6 +41,7 @@ type World struct {
 	OLM        []*manifest.Object // OperatorGroups, CSVs, Subscriptions and CatalogSources, each with its namespace
 	Unplaced   []*manifest.Object // such objects that name no namespace: they are left out
 	Duplicates []Duplicate
+	Disputes   Disputes
 	Faults     []Fault
 	Made       []*manifest.Object // by OperatorPolicies
 
@@ -81,6 +82,7 @@ func read(objects []*manifest.Object, defaultNamespace string) *World {
 		index:       make(map[key]int, len(objects)),
 	}
 	objects, w.Duplicates = Counted(objects, defaultNamespace)
+	w.Disputes = disputesOf(w.Duplicates, defaultNamespace)
 	for i, o := range objects {
 		w.take(o, defaultNamespace, i)
 	}
@@ -178,7 +180,11 @@ func Kinds() []string { return slices.Sorted(slices.Values(kinds)) }
 
 // store keeps an object in its namespace.
 func (w *World) store(o *manifest.Object, defaultNamespace string) {
-	w.Put(placed(o, defaultNamespace))
+	if w.Find(o) != nil && bothStay(o) { // of another root
+		w.objects = append(w.objects, placed(o, defaultNamespace))
+	} else {
+		w.Put(placed(o, defaultNamespace))
+	}
 	w.Whole = w.Whole || o.Kind == kindCRD && !o.Has("metadata", "labels", olm.LabelManaged)
 }
 

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/catalog"
@@ -174,6 +175,14 @@ func catalogNames(objects []*manifest.Object) (known map[string]bool, any map[bo
 	for _, s := range asked.Namespaces {
 		for _, sub := range s.Subscriptions {
 			name(Content{Namespace: sub.SourceNamespace, Name: sub.Source}, false)
+		}
+	}
+	subscriptions := lists.Filter(objects, func(o *manifest.Object) bool {
+		return o.Kind == v1alpha1.SubscriptionKind && o.Group() == olm.Group
+	})
+	for _, of := range lists.Groups(subscriptions, func(o *manifest.Object) string { return o.Root }) { // any cluster's
+		for _, s := range world.Read(of, "").Subscriptions {
+			name(Content{Namespace: s.SourceNamespace, Name: s.Source}, false)
 		}
 	}
 	for _, s := range asked.CatalogSources {

@@ -240,7 +240,7 @@ func planOf(predicted *predict.Report, t *tree.Tree, o TreeOptions) (list []Plan
 	extensions, nobody := predict.Extensions(t.Objects, o.Catalogs)
 	list = slices.Concat(lists.Map(predicted.Installs, ofSubscription), lists.Map(extensions, ofExtension))
 	return list, lists.Map(slices.Concat(predicted.Unknown, nobody), func(u predict.Unknown) Unknown {
-		return Unknown{Object: u.Object, Why: u.Why}
+		return Unknown{Object: u.Object, Why: u.Why, Disputed: u.Disputed}
 	})
 }
 
@@ -439,6 +439,8 @@ type Unknown struct {
 	Object *manifest.Object
 	Name   string // of the ClusterServiceVersion, as far as it is known
 	Why    string
+
+	Disputed bool // two roots of the cluster differ: no catalog makes it known
 }
 
 // String returns a sentence.

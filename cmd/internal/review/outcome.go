@@ -58,6 +58,9 @@ func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
 		return nil, err
 	}
 	s.outcome, s.Unread = h, t.Unread()
+	for _, d := range t.Hidden() {
+		s.duplicate(d)
+	}
 	for _, p := range w.Policies {
 		if why := p.Idle(); why != "" {
 			s.remark(p.Object.Identity()+why, "%s (%s:%d) installs nothing: %s", p.Object.Identity(), p.Object.File,
@@ -244,10 +247,10 @@ func (h *outcome) over(base *outcome) (on *tree.Tree, gone []*manifest.Object) {
 	for x := range live.All() {
 		executed := x.Kind == v1alpha1.InstallPlanKind && len(base.report.Plans) > 0
 		if !executed && (given[o.key(x)] || !says[x.Namespace] || x.Group() != olm.Group) {
-			on.Objects = append(on.Objects, x)
+			on.Objects = append(on.Objects, world.Live(x))
 		}
 	}
-	on.Objects, _ = world.Counted(append(on.Objects, h.tree.Objects...), o.Namespace)
+	on.Objects = append(on.Objects, h.tree.Objects...) // applied over it
 	return on, gone
 }
 

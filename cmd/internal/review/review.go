@@ -100,12 +100,11 @@ func assemble(ctx context.Context, objects []generate.Shared, bundles []*config.
 
 // FromObjects returns the objects of a tree as a Subject.
 func FromObjects(objects []*manifest.Object, operator permissions.Operator, namespace string) (*Subject, error) {
-	objects, hidden := world.Counted(objects, namespace)
+	objects, found := world.Counted(objects, namespace)
 	s := &Subject{All: objects}
 	s.Operator, s.Namespace, s.Objects = operator, namespace, objects
-	for _, d := range hidden {
-		s.remark("differs "+d.Object.Identity(), "%s (%s:%d) differs from a later object of the same name (%s:%d), "+
-			"which counts", d.Object.Identity(), d.Object.File, d.Object.Line, d.Counts.File, d.Counts.Line)
+	for _, d := range found {
+		s.duplicate(d)
 	}
 	var err error
 	if s.CSVs, err = permissions.InstalledCSVs(objects); err != nil {
@@ -114,6 +113,8 @@ func FromObjects(objects []*manifest.Object, operator permissions.Operator, name
 	s.Operators, err = compare.TreeOperators(objects, s.CSVs)
 	return s, err
 }
+
+func (s *Subject) duplicate(d world.Duplicate) { s.remark("differs "+d.Object.Identity(), "%s", d) }
 
 // Merge puts subjects that are in one cluster into one.
 func Merge(list []*Subject, names []string) *Subject {

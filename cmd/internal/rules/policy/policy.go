@@ -114,6 +114,9 @@ func (p *Policy) Check(ctx context.Context, in Input) ([]findings.Finding, error
 			}
 		}
 	}
+	for _, d := range in.Tree.Duplicates("") {
+		found = append(found, violation{d.Object, "", d.Says(), d.Hint()}.located(ruleDuplicate, d.Level()))
+	}
 	found = append(found, operatorRights(v)...)
 	for _, s := range in.Tree.Skipped {
 		found = append(found, located{nil, findings.Finding{

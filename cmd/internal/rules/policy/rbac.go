@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 	rights "github.com/olmgen/olmgen/permissions"
 )
@@ -30,7 +31,7 @@ type grant struct {
 	how     string // why it applies in all namespaces, where the field does not show it
 }
 
-// permissions are those of a tree. The overlays of a repository may have several roles of one name.
+// permissions are those of a tree. A role has the rules of all of its name: overlays may have several.
 type permissions struct {
 	rbac.Objects
 	grants []grant
@@ -51,7 +52,10 @@ func (v *view) permissions() *permissions {
 	}
 	wide := p.clusterWide()
 	for _, r := range p.Roles {
-		p.addRules(grant{Object: r.Object, field: "rules", cluster: wide[r.Key]}, r.PolicyRules())
+		for _, rule := range r.Rules {
+			p.grants = append(p.grants, grant{Object: rule.Role.Object, field: fmt.Sprintf("rules[%d]", rule.Index),
+				rule: rule.PolicyRule, cluster: wide[r.Key]})
+		}
 	}
 	p.Aggregate()
 	for _, b := range p.Bindings {
@@ -164,7 +168,7 @@ func (v *view) addCSV(o *entry) {
 
 // operatorRights returns a finding for everybody who gets the rights of an operator by its namespace.
 func operatorRights(v *view) (found []located) {
-	objects := lists.Map(v.objects, func(o *entry) *manifest.Object { return o.Object })
+	objects, _ := world.Counted(lists.Map(v.objects, func(o *entry) *manifest.Object { return o.Object }), "")
 	csvs, err := rights.InstalledCSVs(objects)
 	r, err2 := rights.Evaluate(rights.Input{Objects: objects, CSVs: csvs})
 	if err != nil || err2 != nil {
@@ -285,29 +289,17 @@ func (p *permissions) accounts() map[string][]int {
 
 // boundRules returns the rules that each binding gives. Roles that share a list share it here.
 func (p *permissions) boundRules() [][]rbacv1.PolicyRule {
-	byKey := lists.Group(p.Roles, func(r *rbac.Role) rbac.Key { return r.Key })
 	decoded := map[*rbac.Rule][]rbacv1.PolicyRule{}
 	out := make([][]rbacv1.PolicyRule, len(p.Bindings))
 	for i, b := range p.Bindings {
-		roles := byKey[b.Role] // all of a name: overlays may have several
-		if r := p.Bound(b); len(roles) == 0 && r != nil {
-			roles = []*rbac.Role{r}
+		r := p.Bound(b)
+		if r == nil || len(r.Rules) == 0 {
+			continue
 		}
-		for _, r := range roles {
-			if len(r.Rules) == 0 {
-				continue
-			}
-			list := decoded[&r.Rules[0]]
-			if list == nil {
-				list = r.PolicyRules()
-				decoded[&r.Rules[0]] = list
-			}
-			if len(out[i]) == 0 {
-				out[i] = slices.Clip(list)
-			} else {
-				out[i] = append(out[i], list...)
-			}
+		if decoded[&r.Rules[0]] == nil {
+			decoded[&r.Rules[0]] = r.PolicyRules()
 		}
+		out[i] = decoded[&r.Rules[0]]
 	}
 	return out
 }

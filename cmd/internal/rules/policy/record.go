@@ -20,6 +20,7 @@ const (
 	ruleUnknown         = "operator-unknown"
 	ruleOperatorRights  = "operator-rights"
 	ruleUnusedException = "unused-exception"
+	ruleDuplicate       = "duplicate-object"
 )
 
 // ownRules are the rules that are part of every policy.
@@ -31,6 +32,8 @@ var ownRules = []Rule{
 		Help: "The API server drops an unknown field without an error: a misspelled selector or targetNamespaces " +
 			"makes an OperatorGroup global. In a ClusterServiceVersion it is a warning, because OLM installs the " +
 			"rest."},
+	{ID: ruleDuplicate, Level: findings.Error, Text: "no two different objects have the same name",
+		Help: "In one root the last one counts, which is a warning. Between two roots of a cluster neither does."},
 	{ID: ruleUnknown, Level: findings.Note, Text: "every operator that OLM installs is looked at",
 		Help: "A Subscription or ClusterExtension installs what its catalog has. Without the content of the " +
 			"catalog nobody knows its permissions and images."},
