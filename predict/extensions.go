@@ -142,7 +142,7 @@ func Extensions(objects []*manifest.Object, catalogs Catalogs) (list []Extension
 func ofExtensions[T any](objects []*manifest.Object, catalogs Catalogs,
 	of func(*manifest.Object, []*manifest.Object, Catalogs) (*T, error)) (list []T, unknown []Unknown) {
 	served := ofOLMv1(objects, olm.KindClusterCatalog)
-	asking, found := world.Counted(ofOLMv1(objects, olm.KindClusterExtension), "")
+	asking, found := extensionsOf(objects)
 	for _, o := range asking {
 		if why := differing(o, found); why != "" {
 			unknown = append(unknown, Unknown{Object: o, Why: why, Disputed: true})
@@ -154,6 +154,14 @@ func ofExtensions[T any](objects []*manifest.Object, catalogs Catalogs,
 		}
 	}
 	return list, unknown
+}
+
+// extensionsOf returns the ClusterExtensions among objects, each once, and those about which two roots differ.
+func extensionsOf(objects []*manifest.Object) (list []*manifest.Object, found []world.Duplicate) {
+	list, found = world.Counted(ofOLMv1(objects, olm.KindClusterExtension), "")
+	return slices.DeleteFunc(list, func(o *manifest.Object) bool {
+		return slices.ContainsFunc(found, func(d world.Duplicate) bool { return d.Roots && d.Object == o })
+	}), found
 }
 
 // ofOLMv1 returns the objects of a kind of OLM v1.
@@ -338,7 +346,7 @@ func (e *PlayedExtension) state() string {
 
 // playExtensions plays OLM v1 on the ClusterExtensions: it resolves, renders, and creates what nobody else owns.
 func (c *prediction) playExtensions(ctx context.Context, o Options, objects []*manifest.Object) error {
-	asking, found := world.Counted(ofOLMv1(objects, olm.KindClusterExtension), "")
+	asking, found := extensionsOf(objects)
 	for _, x := range asking {
 		e := &PlayedExtension{Cluster: c.clusterName, Name: x.Name, File: x.File, Line: x.Line, object: x}
 		c.extensions = append(c.extensions, e)
