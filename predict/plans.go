@@ -174,7 +174,7 @@ func (u *updating) take(one Update, operator *upgrade.Operator, played *InstallP
 			u.fault(err, one.sub.Object)
 			return
 		}
-		next := slices.IndexFunc(u.csvs, func(v *csv) bool { return v.sub == one.sub && v.plan == nil })
+		next := slices.IndexFunc(u.csvs, func(x *csv) bool { return x.sub == one.sub && x.plan == nil && x != old })
 		u.csvs = slices.Insert(u.csvs[:len(u.csvs)-1], next, v) // before what follows it
 	}
 	v.plan, v.typed = played, operator.ClusterServiceVersion
