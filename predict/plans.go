@@ -154,7 +154,7 @@ func (u *updating) take(one Update, operator *upgrade.Operator, played *InstallP
 		u.drop(one)
 		return
 	}
-	if original := u.original(made); original != "" {
+	if original, copied := olm.CopiedObject(made); copied && made.Has("status") {
 		u.note(ruleCopied, findings.Warning, one.sub.Object, "spec.name", fmt.Sprintf("%s: OLM takes the copy of the "+
 			"ClusterServiceVersion of namespace %s for it, and installs nothing", one.Name, original), "")
 		u.drop(one)
@@ -174,6 +174,9 @@ func (u *updating) take(one Update, operator *upgrade.Operator, played *InstallP
 			u.fault(err, one.sub.Object)
 			return
 		}
+		if v.Copied { // OLM takes it for a copy, and installs nothing of it
+			return
+		}
 		next := slices.IndexFunc(u.csvs, func(x *csv) bool { return x.sub == one.sub && x.plan == nil && x != old })
 		u.csvs = slices.Insert(u.csvs[:len(u.csvs)-1], next, v) // before what follows it
 	}
@@ -185,24 +188,6 @@ func (u *updating) take(one Update, operator *upgrade.Operator, played *InstallP
 	if needs := u.requirements(v); old != nil && (len(needs.unmet) > 0 || needs.err != nil) {
 		u.stopped = true
 	}
-}
-
-// original returns the namespace of the operator of whose ClusterServiceVersion OLM has made a copy in the namespace, or
-// "". A dump need not have the copies. What Git brings at once, nobody knows the order of.
-func (u *updating) original(made *manifest.Object) string {
-	if original, copied := olm.CopiedObject(made); copied && made.Has("status") {
-		return original
-	}
-	of := lists.Find(u.World.CSVs, func(v *world.CSV) bool {
-		g := lists.Find(u.groups, func(g *group) bool { return g.Namespace == v.Namespace })
-		return v.Has("metadata", "uid") && v.Name == made.Name && v.Namespace != made.Namespace && !v.Copied && v.Phase != v1alpha1.CSVPhaseNone &&
-			!slices.Contains(uncopied, v.Reason) && g != nil && (slices.Contains(g.status, made.Namespace) ||
-			isGlobal(g.status) && !u.NoCopies)
-	})
-	if of == nil {
-		return ""
-	}
-	return of.Namespace
 }
 
 // subscription returns the Subscription that OLM makes for a dependency (OLM:
