@@ -159,8 +159,8 @@ func TestUpdates(t *testing.T) {
 			wantHint: "catalog olm/cat offers the update from boats.v1.0.0 to boats.v2.0.0: do not approve it before that is mended"},
 		"the CRD is that of the catalog": {tree: base + boat, catalog: []release{one, strict}, want: unfit},
 		"the CRD is not known": {tree: base + boat, catalog: []release{strict},
-			want: "warning update-unknown the update from boats.v1.0.0 to boats.v2.0.0 is not judged: neither the tree nor " +
-				"the catalog has its CRD boats.x.io"},
+			want: "note not-looked-at not looked at: whether objects fit the CRDs of boats.v2.0.0: neither the tree nor the " +
+				"catalog has CRD boats.x.io of boats.v1.0.0"},
 		"only the status names what is installed": {
 			tree:    group + subscription + "status: {installedCSV: boats.v1.0.0, currentCSV: boats.v1.0.0}\n" + boat,
 			catalog: []release{one, strict}, want: unfit},
