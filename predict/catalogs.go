@@ -335,8 +335,9 @@ func (r *resolution) claim(state *resolve.State, s *resolve.Subscription) bool {
 // InstallPlans: a dump of Subscriptions only does not say that it is gone.
 func (r *resolution) completeStatus(state *resolve.State, s *resolve.Subscription) {
 	ns := state.Namespace
-	if s.InstalledCSV == "" || len(r.InstallPlans) > 0 ||
-		slices.ContainsFunc(r.CSVs, func(v *world.CSV) bool { return v.Phase != v1alpha1.CSVPhaseNone }) {
+	shows := len(r.InstallPlans) > 0 ||
+		slices.ContainsFunc(r.CSVs, func(v *world.CSV) bool { return v.Phase != v1alpha1.CSVPhaseNone })
+	if s.InstalledCSV == "" || shows && !r.prediction.installed {
 		return
 	}
 	p := packageIn(state, s.Source, s.SourceNamespace, s.Package)
@@ -355,7 +356,7 @@ func (r *resolution) completeStatus(state *resolve.State, s *resolve.Subscriptio
 		Catalog: s.SourceNamespace + "/" + s.Source,
 		Choice:  catalog.Choice{Package: p, Channel: p.Channel(s.Channel), Bundle: b}})
 	s.CurrentCSV = s.InstalledCSV
-	r.assumed[[2]string{ns, b.Name}] = true
+	r.assumed[[2]string{ns, b.Name}] = !r.prediction.installed
 }
 
 func packageIn(state *resolve.State, source, sourceNamespace, name string) *catalog.Package {

@@ -35,6 +35,9 @@ type Options struct {
 	// how the bundles are fetched that OLM updates operators to; nil if these updates are not judged
 	Bundles *catalog.Options
 
+	// the CSVs that Subscriptions have installed by their status are there, although the tree lacks them
+	Installed bool
+
 	cluster string // of a tree; empty if the tree is one
 }
 
@@ -124,7 +127,7 @@ type CSV struct {
 func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	o.Catalogs.OpenShift = o.Catalogs.OpenShift || o.Target.OpenShift != nil
 	c, objects := clusterOf(ctx, t, o.Namespace, o.Catalogs)
-	c.releases, c.clusterName = o.Target, o.cluster
+	c.releases, c.clusterName, c.installed = o.Target, o.cluster, o.Installed
 	c.skipped(t)
 	if err := c.subscribe(ctx, o.Catalogs); err != nil {
 		return nil, err

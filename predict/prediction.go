@@ -27,6 +27,7 @@ type prediction struct {
 	csvs        []*csv   // in the order of their creation
 	copied      []*csv   // that OLM made of them
 	releases    fit.Cluster
+	installed   bool   // Options.Installed
 	openShift   bool   // the cluster is one of OpenShift
 	clusterName string // the directory of the cluster; empty if the tree is one
 

@@ -95,7 +95,7 @@ func (o TreeOptions) check(ctx context.Context, t *tree.Tree) (*predict.Report, 
 		return &predict.Report{After: t.Objects}, nil
 	}
 	return predict.Check(ctx, t, predict.Options{Namespace: o.Namespace, Catalogs: o.Catalogs, Checker: o.Checker,
-		Bundles: &catalog.Options{Source: o.Source}})
+		Bundles: &catalog.Options{Source: o.Source}, Installed: o.Over == nil && len(o.Cluster) > 0})
 }
 
 // readByOLM reports whether OLM or a controller that speaks to it reads an object.
