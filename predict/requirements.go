@@ -30,7 +30,8 @@ import (
 func dumpedKinds(w *world.World) map[string]bool {
 	kinds := map[string]bool{}
 	for o := range w.All() {
-		if key := o.Kind + "/" + o.Namespace; !kinds[key] && (o.Kind == rbacv1.ServiceAccountKind || o.Kind == kindCRD) {
+		key := o.Kind + "/" + o.Namespace
+		if !kinds[key] && (o.Kind == rbacv1.ServiceAccountKind || o.Kind == kindCRD) {
 			written := func(field string) bool { return o.Has("metadata", field) }
 			kinds[key] = o.Has("status") || slices.ContainsFunc([]string{"uid", "creationTimestamp", "ownerReferences"},
 				written)
@@ -47,7 +48,8 @@ type visible struct{ crds, accounts, namespaced, clusterWide bool }
 // shows returns what the tree shows of the requirements of a CSV. OLM installs the CSV of a Subscription together with
 // what it needs, as far as its InstallPlan gets. A tree of Git has all of a CSV, or nothing: CRDs and ServiceAccounts.
 // A dump has the kinds that somebody asked for: one that it lacks is not missing in the cluster. A CSV without
-// Deployments is what a catalog says of it (olm.csv.metadata), after a play. Each namespace has a ServiceAccount. Where the group is global, OLM makes ClusterRoles for what a CSV may do in its namespace, too (OLM:
+// Deployments is what a catalog says of it (olm.csv.metadata), after a play. Each namespace has a ServiceAccount. Where
+// the group is global, OLM makes ClusterRoles for what a CSV may do in its namespace, too (OLM:
 // pkg/controller/operators/olm/operatorgroup.go, ensureSingletonRBAC).
 func (c *prediction) shows(v *csv, accounts []string) visible {
 	if v.sub != nil {
