@@ -14,8 +14,8 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Complete adds what a cluster has beside the objects: the OperatorGroups of its distribution, and what OperatorPolicies
-// make. It takes out what they delete (open-cluster-management-io/config-policy-controller:
+// Complete adds what a cluster has beside the objects: the OperatorGroups of its distribution, and what
+// OperatorPolicies make. It takes out what they delete (open-cluster-management-io/config-policy-controller:
 // controllers/operatorpolicy_controller.go, handleResources). An object that is there counts as it is. defaults may be
 // nil, and openShift says that the distribution is known to be OpenShift.
 func (w *World) Complete(openShift bool, defaults olm.PackageDefaults) {
@@ -115,8 +115,8 @@ func (w *World) Managed(namespace, name string) *olm.OperatorPolicy {
 	})
 }
 
-// StartingApproves reports whether startingCSV of a Subscription says what is approved once an operator is installed: an
-// OperatorPolicy approves it beside what its versions name (getApprovedCSVs).
+// StartingApproves reports whether startingCSV of a Subscription says what is approved once an operator is installed:
+// an OperatorPolicy approves it beside what its versions name (getApprovedCSVs).
 func (w *World) StartingApproves(namespace, name string) bool {
 	p := w.Managed(namespace, name)
 	return p != nil && p.Automatic && len(p.Versions) > 0

@@ -38,15 +38,15 @@ type outcome struct {
 func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
 	h := &outcome{options: o, git: t.Objects}
 	whole := *t
-	w := predict.World(ctx, t.Objects, o.Namespace, o.Catalogs)
-	whole.Objects = w.Settled(t.Objects)
-	h.tree, h.world = &whole, w
+	h.world = predict.World(ctx, t.Objects, o.Namespace, o.Catalogs)
+	whole.Objects = h.world.Settled(t.Objects)
+	h.tree = &whole
 	base := &outcome{options: o, tree: &tree.Tree{}, report: &predict.Report{After: o.unreleased(&whole)}}
 	if o.Over != nil && o.Over.outcome != nil {
 		base = o.Over.outcome
 	}
 	var err error
-	on, gone := h.over(base)
+	on, gone := h.over(ctx, base)
 	h.options.Catalogs = o.Catalogs.Without(gone)
 	if h.report, err = h.options.check(ctx, on); err != nil {
 		return nil, err
@@ -61,8 +61,9 @@ func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
 	for _, d := range t.Hidden() {
 		s.duplicate(d)
 	}
-	for _, p := range w.Policies {
-		if why := p.Idle(); why != "" {
+	keys := lists.Set(whole.Objects, o.key)
+	for _, p := range h.world.Policies {
+		if why := p.Idle(); why != "" && keys[o.key(p.Within)] {
 			s.remark(p.Object.Identity()+why, "%s (%s:%d) installs nothing: %s", p.Object.Identity(), p.Object.File,
 				p.Object.Line, why)
 		}
@@ -74,7 +75,6 @@ func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
 		}
 		plan = append(plan, carried...)
 	}
-	keys := lists.Set(whole.Objects, o.key)
 	h.plan = lists.Filter(plan, func(p Planned) bool { return p.carried || keys[o.key(p.Object)] })
 	beside := lists.Set(on.Objects, o.key)
 	unknown = lists.Filter(unknown, func(u Unknown) bool { key := o.key(u.Object); return keys[key] || !beside[key] })
@@ -110,7 +110,7 @@ func (s *Subject) follow(ctx context.Context, base *outcome, carried []Planned) 
 	control := base.report
 	if len(predict.Changes(control, h.report)) > 0 || len(h.report.Updates) > 0 {
 		// the older state once more on its own outcome: what OLM does without a change of Git
-		again, _ := base.over(base)
+		again, _ := base.over(ctx, base)
 		if control, err = base.options.check(ctx, again); err != nil {
 			return nil, err
 		}
@@ -223,7 +223,7 @@ func (o TreeOptions) unreleased(t *tree.Tree) []*manifest.Object {
 
 // over returns the tree as it is applied to the cluster of another outcome, and what has left Git: it is not there any
 // more, nor what only that owned. A tree that says what is in a namespace, as a dump does, is believed.
-func (h *outcome) over(base *outcome) (on *tree.Tree, gone []*manifest.Object) {
+func (h *outcome) over(ctx context.Context, base *outcome) (on *tree.Tree, gone []*manifest.Object) {
 	if len(base.report.After) == 0 {
 		return h.tree, nil
 	}
@@ -249,6 +249,10 @@ func (h *outcome) over(base *outcome) (on *tree.Tree, gone []*manifest.Object) {
 		if !executed && (given[o.key(x)] || !says[x.Namespace] || x.Group() != olm.Group) {
 			on.Objects = append(on.Objects, world.Live(x))
 		}
+	}
+	if len(h.world.Policies) > 0 { // what is in the cluster decides what they make and delete
+		h.world = predict.World(ctx, slices.Concat(on.Objects, h.git), o.Namespace, o.Catalogs)
+		h.tree.Objects = lists.Filter(h.tree.Objects, func(x *manifest.Object) bool { return h.world.Find(x) != nil })
 	}
 	on.Objects = append(on.Objects, h.tree.Objects...) // applied over it
 	return on, gone
