@@ -62,6 +62,11 @@ type removalBehavior struct {
 
 const removalKeep, removalDelete, removalUnused = "Keep", "Delete", "DeleteIfUnused"
 
+func (b removalBehavior) withDefaults() removalBehavior {
+	return removalBehavior{cmp.Or(b.OperatorGroups, removalUnused), cmp.Or(b.Subscriptions, removalDelete),
+		cmp.Or(b.CSVs, removalDelete), cmp.Or(b.CRDs, removalKeep)}
+}
+
 // OperatorPolicies returns the OperatorPolicies among objects, alone and in the policy-templates of Policies.
 func OperatorPolicies(objects []*manifest.Object) (list []*OperatorPolicy) {
 	for _, o := range objects {
@@ -129,17 +134,14 @@ func readOperatorPolicy(p *OperatorPolicy, override string) *OperatorPolicy {
 		"source": &p.Source, "sourceNamespace": &p.SourceNamespace, "startingCSV": &p.StartingCSV} {
 		*to, _ = p.subscription[field].(string)
 	}
-	given := o.Spec.RemovalBehavior
-	p.removal = removalBehavior{cmp.Or(given.OperatorGroups, removalUnused), cmp.Or(given.Subscriptions, removalDelete),
-		cmp.Or(given.CSVs, removalDelete), cmp.Or(given.CRDs, removalKeep)}
-	absent := o.Spec.ComplianceType == "mustnothave"
-	p.absent = absent && !p.Disabled && (p.Enforced || strings.Contains(action, "{{"))
+	enforced, absent := p.Enforced || strings.Contains(action, "{{"), o.Spec.ComplianceType == "mustnothave"
+	p.absent, p.removal = enforced && absent && !p.Disabled, o.Spec.RemovalBehavior.withDefaults()
 	switch {
 	case p.Disabled:
 		p.idle = "its Policy is disabled"
 	case absent:
 		p.idle = "its complianceType is mustnothave"
-	case !p.Enforced && !strings.Contains(action, "{{"):
+	case !enforced:
 		p.idle = "its remediationAction is inform"
 	}
 	for _, f := range []struct {
@@ -197,15 +199,14 @@ func (p *OperatorPolicy) check(o *operatorPolicySpec, unknown []string) {
 	if a := o.Spec.UpgradeApproval; a != "None" && a != "Automatic" {
 		refuse("spec.upgradeApproval", "", "must be None or Automatic")
 	}
-	for field, value := range map[string]string{"operatorGroups": p.removal.OperatorGroups,
-		"subscriptions": p.removal.Subscriptions, "clusterServiceVersions": p.removal.CSVs,
-		"customResourceDefinitions": p.removal.CRDs} {
-		other := removalDelete
-		if field == "operatorGroups" {
-			other = removalUnused
-		}
-		if value != removalKeep && value != other {
-			refuse("spec.removalBehavior."+field, "", "must be %s or %s", removalKeep, other)
+	for _, f := range []struct{ field, value, other string }{
+		{"operatorGroups", p.removal.OperatorGroups, removalUnused},
+		{"subscriptions", p.removal.Subscriptions, removalDelete},
+		{"clusterServiceVersions", p.removal.CSVs, removalDelete},
+		{"customResourceDefinitions", p.removal.CRDs, removalDelete},
+	} {
+		if f.value != removalKeep && f.value != f.other {
+			refuse("spec.removalBehavior."+f.field, "", "must be %s or %s", removalKeep, f.other)
 		}
 	}
 	const sub = "spec.subscription"
