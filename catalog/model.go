@@ -15,7 +15,6 @@ package catalog
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/blang/semver/v4"
@@ -239,7 +238,12 @@ type GVK struct {
 }
 
 // Names returns the names of the packages, sorted.
-func (c *Catalog) Names() []string { return slices.Sorted(maps.Keys(c.Packages)) }
+func (c *Catalog) Names() []string { return lists.Keys(c.Packages) }
+
+// sorted returns the packages in the order of their names.
+func (c *Catalog) sorted() []*Package {
+	return lists.Map(c.Names(), func(name string) *Package { return c.Packages[name] })
+}
 
 // AllNames returns the names of the packages, with those that are not read because of Options.Only; sorted.
 func (c *Catalog) AllNames() []string {
@@ -299,12 +303,9 @@ func (c *Channel) Entry(name string) *Entry {
 // Heads returns the entries that no entry of the channel replaces or skips (operator-registry: alpha/model,
 // Channel.Head).
 func (c *Channel) Heads() []*Entry {
-	below := map[string]bool{}
+	below := c.Skipped()
 	for _, e := range c.Entries {
 		below[e.Replaces] = true
-		for _, s := range e.Skips {
-			below[s] = true
-		}
 	}
 	var heads []*Entry
 	for i, e := range c.Entries {

@@ -9,6 +9,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
@@ -215,16 +216,10 @@ func (s *State) inferred(c CSV, version *semver.Version) []catalog.Property {
 
 // apiProperties returns properties in OLM's order, which is that of their text.
 func apiProperties(kind string, apis []catalog.GVK) []catalog.Property {
-	var list []catalog.Property
-	seen := map[catalog.GVK]bool{}
-	for _, a := range apis {
-		if seen[a] {
-			continue
-		}
-		seen[a] = true
+	list := lists.Map(lists.Unique(apis), func(a catalog.GVK) catalog.Property {
 		value, _ := json.Marshal(gvkProperty{a.Group, a.Version, a.Kind}) // strings: it cannot fail
-		list = append(list, catalog.Property{Type: kind, Value: value})
-	}
+		return catalog.Property{Type: kind, Value: value}
+	})
 	slices.SortFunc(list, func(a, b catalog.Property) int { return cmp.Compare(string(a.Value), string(b.Value)) })
 	return list
 }

@@ -282,28 +282,16 @@ func (w *walker) decide(s *State, key string) []decision {
 
 // deciders counts what OLM decides about first: Subscriptions, twice without a channel, and CSVs without one.
 func (s *State) deciders() int {
-	n := len(s.Subscriptions)
-	for _, sub := range s.Subscriptions {
-		if sub.Channel == "" {
-			n++
-		}
-	}
-	for _, c := range s.CSVs {
-		if !c.Copied && !slices.ContainsFunc(s.Subscriptions,
-			func(sub Subscription) bool { return sub.InstalledCSV == c.Name }) {
-			n++
-		}
-	}
-	return n
+	open := lists.Count(s.Subscriptions, func(sub Subscription) bool { return sub.Channel == "" })
+	return len(s.Subscriptions) + open + lists.Count(s.CSVs, func(c CSV) bool {
+		return !c.Copied && s.find(func(sub *Subscription) bool { return sub.InstalledCSV == c.Name }) == nil
+	})
 }
 
 // apply returns the state after an InstallPlan that succeeds, and the step with the CSVs that it removes.
 func (s *State) apply(step Step) (*State, Step) {
 	next := s.clone()
-	replaced := map[string]string{}
-	for _, c := range s.CSVs {
-		replaced[c.Name] = c.Replaces
-	}
+	had := lists.By(s.CSVs, func(c CSV) string { return c.Name })
 	for _, p := range step.CSVs {
 		if !next.has(p.Name) {
 			c := Installed(p.entry.bundle, p.Package)
@@ -317,7 +305,7 @@ func (s *State) apply(step Step) (*State, Step) {
 	step.Removed = nil
 	for _, p := range step.CSVs {
 		for old := p.Replaces; s.has(old) && !fresh(old) && !slices.Contains(step.Removed,
-			old); old = replaced[old] {
+			old); old = had[old].Replaces {
 			step.Removed = append(step.Removed, old)
 		}
 	}
