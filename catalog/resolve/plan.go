@@ -74,6 +74,9 @@ type Failure struct {
 	unreadable    bool     // a finding says which constraint cannot be read
 }
 
+// Why returns the constraints that exclude each other, else what OLM says.
+func (f *Failure) Why() string { return cmp.Or(strings.Join(f.Conflict, "; "), f.Text) }
+
 // The reasons of a Failure.
 const (
 	ReasonNotSatisfiable = "ConstraintsNotSatisfiable"

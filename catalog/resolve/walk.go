@@ -116,6 +116,12 @@ func (s *State) installCurrentCSVs() {
 // End returns the state in which the walk ends.
 func (w *Walk) End() *State { return w.states[len(w.states)-1].clone() }
 
+// Planned returns the CSVs of all InstallPlans by their names.
+func (w *Walk) Planned() map[string]Planned {
+	csvs := slices.Concat(lists.Map(w.Steps, func(s Step) []Planned { return s.CSVs })...)
+	return lists.By(csvs, func(p Planned) string { return p.Name })
+}
+
 func (s *State) key() string {
 	var b strings.Builder
 	for _, c := range s.names() {
