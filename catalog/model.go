@@ -93,12 +93,7 @@ func (f Faulty) Error() string {
 
 // Missing returns why a release of a package is not in the catalog, or nil.
 func (c *Catalog) Missing(pkg string) error {
-	for _, f := range c.Faulty {
-		if f.Missing && f.Package == pkg {
-			return f.Err
-		}
-	}
-	return nil
+	return lists.Find(c.Faulty, func(f Faulty) bool { return f.Missing && f.Package == pkg }).Err
 }
 
 // UnknownSchema is a document whose schema looks like one of a catalog and is none. opm keeps it and does not read it.
@@ -224,6 +219,12 @@ type PackageProperty struct {
 	Release     string `json:"release,omitempty"`
 }
 
+// PropertyOf returns the olm.package of a bundle.
+func PropertyOf(p PackageProperty) Property {
+	value, _ := json.Marshal(p) // strings: it cannot fail
+	return Property{Type: TypePackage, Value: value}
+}
+
 // PackageRequired is the value of olm.package.required.
 type PackageRequired struct {
 	PackageName  string `json:"packageName"`
@@ -277,16 +278,11 @@ func (p *Package) Bundle(name string) *Bundle {
 
 // Deprecated returns the message of a deprecation, or "".
 func (p *Package) Deprecated(schema, name string) string {
-	if schema != TypePackage {
-		if d := p.deprecation(schema, name); d != nil {
-			return d.Message
-		}
-		return ""
+	if schema == TypePackage {
+		return lists.Find(p.Deprecations, func(d Deprecation) bool { return d.Schema == schema }).Message
 	}
-	for _, d := range p.Deprecations {
-		if d.Schema == schema {
-			return d.Message
-		}
+	if d := p.deprecation(schema, name); d != nil {
+		return d.Message
 	}
 	return ""
 }

@@ -105,8 +105,7 @@ func propertiesOf(b *catalog.Bundle, pkg string) []catalog.Property {
 	}
 	list = append(list, dependencies...)
 	if !hasPackage {
-		value, _ := json.Marshal(catalog.PackageProperty{PackageName: pkg}) // two strings: it cannot fail
-		list = append(list, catalog.Property{Type: catalog.TypePackage, Value: value})
+		list = append(list, catalog.PropertyOf(catalog.PackageProperty{PackageName: pkg}))
 	}
 	return list
 }
@@ -210,8 +209,7 @@ func (s *State) inferred(c CSV, version *semver.Version) []catalog.Property {
 	if !version.Equals(semver.Version{}) {
 		p.Version = version.String()
 	}
-	value, _ := json.Marshal(p) // strings: it cannot fail
-	return append(list, catalog.Property{Type: catalog.TypePackage, Value: value})
+	return append(list, catalog.PropertyOf(p))
 }
 
 // apiProperties returns properties in OLM's order, which is that of their text.
