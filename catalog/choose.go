@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -115,11 +116,7 @@ func (p *Package) ChannelOrDefault(name string) (*Channel, error) {
 }
 
 func (p *Package) channelNames() []string {
-	names := []string{}
-	for _, ch := range p.Channels {
-		names = append(names, ch.Name)
-	}
-	return names
+	return lists.Map(p.Channels, func(ch *Channel) string { return ch.Name })
 }
 
 // head returns the only head of a channel.
@@ -132,10 +129,7 @@ func (c *Channel) head(pkg string) (*Entry, error) {
 		return nil, fmt.Errorf("channel %s of package %s has no head (an entry that no entry replaces or skips)",
 			quote(c.Name), quote(pkg))
 	}
-	var names []string
-	for _, h := range heads {
-		names = append(names, h.Name)
-	}
+	names := lists.Map(heads, func(h *Entry) string { return h.Name })
 	err := fmt.Errorf("channel %s of package %s has %d heads (entries that no entry replaces or skips): %s",
 		quote(c.Name), quote(pkg), len(heads), text.Names(names))
 	return nil, hint(err, "choose a version")
@@ -176,10 +170,7 @@ func (p *Package) byVersion(channel, version string) (Choice, error) {
 		return Choice{}, fmt.Errorf("%s has no bundle with version or name %s; there are %s",
 			where, quote(version), text.Names(versions))
 	}
-	var names []string
-	for _, c := range found {
-		names = append(names, c.Bundle.Name)
-	}
+	names := lists.Map(found, func(c Choice) string { return c.Bundle.Name })
 	err := fmt.Errorf("%s has %d bundles with version %s: %s", where, len(found), version, text.Names(names))
 	return Choice{}, hint(err, "choose one by its name")
 }
@@ -201,12 +192,8 @@ func (p *Package) ChannelOf(channel, bundle string) *Channel {
 
 // channelsOf returns the names of the channels that have a bundle, sorted.
 func (p *Package) channelsOf(bundle string) []string {
-	var names []string
-	for _, ch := range p.Channels {
-		if ch.Entry(bundle) != nil {
-			names = append(names, ch.Name)
-		}
-	}
+	with := lists.Filter(p.Channels, func(ch *Channel) bool { return ch.Entry(bundle) != nil })
+	names := lists.Map(with, func(ch *Channel) string { return ch.Name })
 	slices.Sort(names)
 	return names
 }

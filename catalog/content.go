@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -217,12 +218,7 @@ func (c Choice) metadata(body *content, limits source.Limits) (*source.Source, e
 
 // property returns the value of the first property of a type, or nil.
 func (c *content) property(kind string) json.RawMessage {
-	for _, p := range c.Properties {
-		if p.Type == kind {
-			return p.Value
-		}
-	}
-	return nil
+	return lists.Find(c.Properties, func(p Property) bool { return p.Type == kind }).Value
 }
 
 // Sameness is whether two contents are equal.

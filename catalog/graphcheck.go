@@ -3,11 +3,12 @@ package catalog
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/blang/semver/v4"
+
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // graphCheck collects the faults of a package whose documents can be read.
@@ -95,10 +96,7 @@ func (c *Channel) chainFault() *fault {
 			place, members := c.circle()
 			return &fault{Place: place, rule: "no-head", text: "no channel head found in graph", hint: members}
 		}
-		var names []string
-		for _, h := range heads {
-			names = append(names, h.Name)
-		}
+		names := lists.Map(heads, func(h *Entry) string { return h.Name })
 		slices.Sort(names)
 		return &fault{Place: heads[0].Place, rule: "several-heads",
 			text: "multiple channel heads found in graph: " + strings.Join(names, ", ")}
@@ -123,7 +121,7 @@ func (c *Channel) chainFault() *fault {
 	if len(stranded) == 0 {
 		return nil
 	}
-	names := slices.Sorted(maps.Keys(stranded))
+	names := lists.Keys(stranded)
 	return &fault{Place: stranded[names[0]], rule: "stranded",
 		text: "channel contains one or more stranded bundles: " + strings.Join(names, ", ")}
 }
@@ -201,10 +199,9 @@ func (c *graphCheck) versions() {
 		}
 	}
 	var twice []string
-	for _, v := range slices.Sorted(maps.Keys(bundles)) {
+	for _, v := range lists.Keys(bundles) {
 		if len(bundles[v]) > 1 {
-			twice = append(twice, fmt.Sprintf("{%s: [%s]}", v,
-				strings.Join(slices.Sorted(maps.Keys(bundles[v])), ", ")))
+			twice = append(twice, fmt.Sprintf("{%s: [%s]}", v, strings.Join(lists.Keys(bundles[v]), ", ")))
 		}
 	}
 	if len(twice) > 0 {

@@ -1,7 +1,7 @@
 package catalog
 
 import (
-	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/blang/semver/v4"
@@ -41,8 +41,7 @@ func (c *Catalog) ChooseInstalled(pkg, channel, version string) (choice Choice, 
 	}
 	b := &Bundle{Name: name}
 	if v != nil {
-		value, _ := json.Marshal(PackageProperty{PackageName: p.Name, Version: v.String()}) // strings: it cannot fail
-		b.Properties = []Property{{Type: TypePackage, Value: value}}
+		b.Properties = []Property{PropertyOf(PackageProperty{PackageName: p.Name, Version: v.String()})}
 	}
 	return Choice{p, ch, b}, true, nil
 }
@@ -81,17 +80,9 @@ func (p *Package) Installed(which string) (name string, version *semver.Version,
 
 // names reports whether the name of a bundle of the package, or of one that entries name, is a base and a version.
 func (p *Package) names(base string) bool {
-	for _, b := range p.Bundles {
-		if olm.BaseName(b.Name, "") == base {
-			return true
-		}
-	}
-	for _, c := range p.Channels {
-		for _, e := range c.Entries {
-			if olm.BaseName(e.Name, "") == base || olm.BaseName(e.Replaces, "") == base {
-				return true
-			}
-		}
-	}
-	return false
+	is := func(name string) bool { return olm.BaseName(name, "") == base }
+	return slices.ContainsFunc(p.Bundles, func(b *Bundle) bool { return is(b.Name) }) ||
+		slices.ContainsFunc(p.Channels, func(c *Channel) bool {
+			return slices.ContainsFunc(c.Entries, func(e Entry) bool { return is(e.Name) || is(e.Replaces) })
+		})
 }

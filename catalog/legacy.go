@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
@@ -164,10 +165,7 @@ func (p *legacyPackage) checkChannels(byName map[string]*legacyVersion) error {
 
 // fillChannels follows each channel from its current CSV down replaces and skips (spec 12.3).
 func (p *legacyPackage) fillChannels(warn func(string, ...any)) {
-	byName := map[string]*legacyVersion{}
-	for _, v := range p.versions {
-		byName[v.csv.Metadata.Name] = v
-	}
+	byName := lists.By(p.versions, func(v *legacyVersion) string { return v.csv.Metadata.Name })
 	for _, c := range p.channels {
 		seen := map[string]bool{}
 		for queue := []string{c.CurrentCSV}; len(queue) > 0; queue = queue[1:] {
@@ -226,11 +224,7 @@ func (v *legacyVersion) isNamed(name string) bool {
 }
 
 func (p *legacyPackage) channelNames() []string {
-	var list []string
-	for _, c := range p.channels {
-		list = append(list, c.Name)
-	}
-	return list
+	return lists.Map(p.channels, func(c legacyChannel) string { return c.Name })
 }
 
 // version returns the name of the version in paths and messages.

@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
@@ -142,7 +142,7 @@ func (r *legacyReader) parse(f *legacyFile, full string) error {
 // CSV nor CRD.
 func (r *legacyReader) versions() ([]*legacyVersion, error) {
 	var list []*legacyVersion
-	for _, dir := range slices.Sorted(maps.Keys(r.byDir)) {
+	for _, dir := range lists.Keys(r.byDir) {
 		var csvs, files []*legacyFile
 		for _, f := range r.byDir[dir] {
 			switch {
@@ -236,12 +236,7 @@ func (r *legacyReader) flatVersions(csvs, files []*legacyFile) ([]*legacyVersion
 		if err != nil {
 			return nil, err
 		}
-		var mine []*legacyFile
-		for _, f := range files {
-			if !f.has(kindCRD) || f.isOwned(v) {
-				mine = append(mine, f)
-			}
-		}
+		mine := lists.Filter(files, func(f *legacyFile) bool { return !f.has(kindCRD) || f.isOwned(v) })
 		if err := r.add(v, "", mine); err != nil {
 			return nil, err
 		}

@@ -15,7 +15,6 @@ package catalog
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/blang/semver/v4"
@@ -94,12 +93,7 @@ func (f Faulty) Error() string {
 
 // Missing returns why a release of a package is not in the catalog, or nil.
 func (c *Catalog) Missing(pkg string) error {
-	for _, f := range c.Faulty {
-		if f.Missing && f.Package == pkg {
-			return f.Err
-		}
-	}
-	return nil
+	return lists.Find(c.Faulty, func(f Faulty) bool { return f.Missing && f.Package == pkg }).Err
 }
 
 // UnknownSchema is a document whose schema looks like one of a catalog and is none. opm keeps it and does not read it.
@@ -225,6 +219,12 @@ type PackageProperty struct {
 	Release     string `json:"release,omitempty"`
 }
 
+// PropertyOf returns the olm.package of a bundle.
+func PropertyOf(p PackageProperty) Property {
+	value, _ := json.Marshal(p) // strings: it cannot fail
+	return Property{Type: TypePackage, Value: value}
+}
+
 // PackageRequired is the value of olm.package.required.
 type PackageRequired struct {
 	PackageName  string `json:"packageName"`
@@ -239,7 +239,12 @@ type GVK struct {
 }
 
 // Names returns the names of the packages, sorted.
-func (c *Catalog) Names() []string { return slices.Sorted(maps.Keys(c.Packages)) }
+func (c *Catalog) Names() []string { return lists.Keys(c.Packages) }
+
+// sorted returns the packages in the order of their names.
+func (c *Catalog) sorted() []*Package {
+	return lists.Map(c.Names(), func(name string) *Package { return c.Packages[name] })
+}
 
 // AllNames returns the names of the packages, with those that are not read because of Options.Only; sorted.
 func (c *Catalog) AllNames() []string {
@@ -273,16 +278,11 @@ func (p *Package) Bundle(name string) *Bundle {
 
 // Deprecated returns the message of a deprecation, or "".
 func (p *Package) Deprecated(schema, name string) string {
-	if schema != TypePackage {
-		if d := p.deprecation(schema, name); d != nil {
-			return d.Message
-		}
-		return ""
+	if schema == TypePackage {
+		return lists.Find(p.Deprecations, func(d Deprecation) bool { return d.Schema == schema }).Message
 	}
-	for _, d := range p.Deprecations {
-		if d.Schema == schema {
-			return d.Message
-		}
+	if d := p.deprecation(schema, name); d != nil {
+		return d.Message
 	}
 	return ""
 }
@@ -299,12 +299,9 @@ func (c *Channel) Entry(name string) *Entry {
 // Heads returns the entries that no entry of the channel replaces or skips (operator-registry: alpha/model,
 // Channel.Head).
 func (c *Channel) Heads() []*Entry {
-	below := map[string]bool{}
+	below := c.Skipped()
 	for _, e := range c.Entries {
 		below[e.Replaces] = true
-		for _, s := range e.Skips {
-			below[s] = true
-		}
 	}
 	var heads []*Entry
 	for i, e := range c.Entries {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/blang/semver/v4"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // fault is a reason for which opm refuses a package.
@@ -41,9 +43,9 @@ func (c *Catalog) Refusal() *Refusal {
 	if len(c.faults) > 0 {
 		return &Refusal{c.faults[0].text}
 	}
-	for _, name := range c.Names() {
-		if list := c.Packages[name].check(); len(list) > 0 {
-			return &Refusal{fmt.Sprintf("build package index: process package %q: %s", name, refusalText(list))}
+	for _, p := range c.sorted() {
+		if list := p.check(); len(list) > 0 {
+			return &Refusal{fmt.Sprintf("build package index: process package %q: %s", p.Name, refusalText(list))}
 		}
 	}
 	return nil
@@ -74,13 +76,11 @@ type branch struct {
 }
 
 func (b *branch) child(text string) *branch {
-	for _, c := range b.children {
-		if c.text == text {
-			return c
-		}
+	c := lists.Find(b.children, func(c *branch) bool { return c.text == text })
+	if c == nil {
+		c = &branch{text: text}
+		b.children = append(b.children, c)
 	}
-	c := &branch{text: text}
-	b.children = append(b.children, c)
 	return c
 }
 
@@ -358,15 +358,8 @@ type Fault struct {
 
 // Faults returns all reasons for which opm refuses the catalog. opm itself stops at the first package.
 func (c *Catalog) Faults() []Fault {
-	var list []Fault
-	for _, f := range c.faults {
-		list = append(list, Fault{f.Place, f.rule, "", f.text, f.hint})
-	}
-	packages := slices.Clone(c.refused)
-	for _, name := range c.Names() {
-		packages = append(packages, c.Packages[name])
-	}
-	for _, p := range packages {
+	list := lists.Map(c.faults, func(f fault) Fault { return Fault{f.Place, f.rule, "", f.text, f.hint} })
+	for _, p := range slices.Concat(c.refused, c.sorted()) {
 		for _, f := range p.check() {
 			list = append(list, Fault{f.Place, f.rule, p.Name, f.said(), f.hint})
 		}

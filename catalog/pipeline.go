@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/source"
@@ -54,27 +55,20 @@ const (
 // opm refuses: one of them does not take away the others.
 func (c *Catalog) arrange(ctx context.Context, folders []*folder, o Options) {
 	for _, f := range folders {
-		var packages []*Package
-		for _, name := range c.Names() {
-			if p := c.Packages[name]; p.dir == f.dir {
-				packages = append(packages, p)
-			}
-		}
-		dir := f.dir
 		if !f.pipeline {
 			continue
 		}
-		if err := c.arrangeDir(ctx, dir, packages, o); err != nil {
+		packages := lists.Filter(c.sorted(), func(p *Package) bool { return p.dir == f.dir })
+		if err := c.arrangeDir(ctx, f.dir, packages, o); err != nil {
 			if len(packages) == 0 {
-				packages = []*Package{{Name: filepath.Base(dir)}}
+				packages = []*Package{{Name: filepath.Base(f.dir)}}
 			}
 			for _, p := range packages {
-				c.leaveOut(p, fmt.Errorf("%s: %w", filepath.Join(dir, pipelineFile), err))
+				c.leaveOut(p, fmt.Errorf("%s: %w", filepath.Join(f.dir, pipelineFile), err))
 			}
 		}
 	}
-	for _, name := range c.Names() {
-		p := c.Packages[name]
+	for _, p := range c.sorted() {
 		p.dropStray()
 		if list := p.check(); len(list) > 0 {
 			c.refused = append(c.refused, p)

@@ -273,8 +273,7 @@ func (r *reader) addBundle(doc *blob, place Place, from *origin) {
 		p.fault(place, "duplicate-bundle", "package %q has duplicate bundle %q", p.Name, doc.Name)
 		return
 	}
-	p.Bundles = append(p.Bundles, b)
-	p.index.bundles.add(b.Name)
+	p.add(b)
 }
 
 // imageFault returns opm's words about the first image that is not a reference (operator-registry:

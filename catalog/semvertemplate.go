@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/blang/semver/v4"
+
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // semverTemplate is the content of an olm.semver (operator-registry: alpha/template/semver/semver.go).
@@ -80,17 +82,10 @@ func (t *template) semver(s *semverTemplate) (*Package, error) {
 	}
 	p.DefaultChannel = slices.MaxFunc(channels, func(a, b semverChannel) int {
 		return cmp.Or(cmp.Compare(a.stage, b.stage), a.lowest.Compare(b.lowest),
-			cmp.Compare(rankOf(a.kind, prefer), rankOf(b.kind, prefer)))
+			lists.TrueFirst(b.kind == prefer, a.kind == prefer))
 	}).name
 	slices.SortFunc(p.Channels, func(a, b *Channel) int { return cmp.Compare(a.Name, b.Name) })
 	return p, nil
-}
-
-func rankOf(kind, prefer string) int {
-	if kind == prefer {
-		return 1
-	}
-	return 0
 }
 
 // keyOf returns a version without its build metadata, which cannot be ordered.
@@ -124,8 +119,8 @@ func (p *Package) link(at Place, prefix, kind string, versions []semver.Version,
 		e := Entry{Place: at, Name: bundles[keyOf(v)].Name}
 		if i+1 == len(versions) || minor(versions[i+1]) != minor(v) {
 			e.Replaces = replaces
-			e.Skips = slices.Sorted(slices.Values(slices.DeleteFunc(slices.Clone(below),
-				func(name string) bool { return name == replaces })))
+			e.Skips = lists.Filter(below, func(name string) bool { return name != replaces })
+			slices.Sort(e.Skips)
 		}
 		ch.add(e)
 		below = append(below, e.Name)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
@@ -140,13 +139,9 @@ func (d *dependencies) group(ctx context.Context, group int, o Options) error {
 		return err
 	}
 	if r.Failure != nil {
-		text := r.Failure.Text
-		if len(r.Failure.Conflict) > 0 {
-			text = strings.Join(r.Failure.Conflict, "; ")
-		}
 		return d.errorf(at(group, -1, "bundles"),
 			"choose other versions, or add what is missing to a catalog of the file",
-			"OLM would install nothing: %s", text)
+			"OLM would install nothing: %s", r.Failure.Why())
 	}
 	for _, step := range r.Steps {
 		for i := range step.CSVs {

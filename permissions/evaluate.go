@@ -135,8 +135,11 @@ type grant struct {
 func (e *evaluation) bind(b *rbac.Binding) error {
 	r := e.Bound(b)
 	for _, s := range b.Subjects {
-		subject := subjectOf(s)
+		subject := Subject{s.Kind, s.Namespace, s.Name}
 		account, ok := rbac.AccountOf(s)
+		if ok { // it may be bound by its user's name
+			subject = accountSubject(account)
+		}
 		if ok && !e.Accounts[account] {
 			e.report.missing[subject] = !e.Exists(account)
 			e.AddAccount(account)

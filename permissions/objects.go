@@ -80,14 +80,6 @@ func ruleSource(r rbac.Rule) Source {
 	return Source{File: file, Line: line, Object: r.Role.String(), Field: field, Why: WhyTree}
 }
 
-// subjectOf returns whom RBAC means. An account has a user's name, too.
-func subjectOf(s rbacv1.Subject) Subject {
-	if a, ok := rbac.AccountOf(s); ok {
-		return accountSubject(a)
-	}
-	return Subject{s.Kind, s.Namespace, s.Name}
-}
-
 func accountSubject(a rbac.Account) Subject {
 	return Subject{rbacv1.ServiceAccountKind, a.Namespace, a.Name}
 }

@@ -172,10 +172,7 @@ func counts(list []findings.Finding) string {
 			parts = append(parts, text.Count(n, string(l)))
 		}
 	}
-	if len(parts) == 0 {
-		return "nothing"
-	}
-	return strings.Join(parts, ", ")
+	return cmp.Or(strings.Join(parts, ", "), "nothing")
 }
 
 // gains returns in one line which resources users gain: those of one group together.
@@ -321,18 +318,15 @@ func (i Item) withoutGroup() string {
 	if len(i.NonResourceURLs) > 0 {
 		return verbs + " URLs " + text.FirstOf(12, i.NonResourceURLs)
 	}
-	out := verbs + " " + i.resourceText(12)
+	resources := text.FirstOf(12, i.Resources)
+	if slices.Contains(i.Resources, rbac.All) {
+		resources = "all resources"
+	}
+	out := verbs + " " + resources
 	if len(i.ResourceNames) > 0 {
 		out += " named " + text.FirstOf(12, i.ResourceNames)
 	}
 	return out
-}
-
-func (i Item) resourceText(most int) string {
-	if slices.Contains(i.Resources, rbac.All) {
-		return "all resources"
-	}
-	return text.FirstOf(most, i.Resources)
 }
 
 func (i Item) verbText() string { return strings.ReplaceAll(text.FirstOf(12, i.Verbs), ", ", ",") }

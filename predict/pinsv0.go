@@ -352,7 +352,7 @@ func (p *Pin) follow(start *resolve.State, result *resolve.Result, name string) 
 		}
 	}
 	if f := result.Failure; f != nil {
-		p.Held, p.Reason = true, "OLM updates nothing in its namespace: "+cmp.Or(strings.Join(f.Conflict, "; "), f.Text)
+		p.Held, p.Reason = true, "OLM updates nothing in its namespace: "+f.Why()
 	}
 	for _, f := range result.Findings {
 		if f.Object == "Subscription "+start.Namespace+"/"+name && resolve.Blocking(f) {

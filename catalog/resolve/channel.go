@@ -103,9 +103,13 @@ func sortProviders(entries []*entry) ([]*entry, error) {
 			lists.TrueFirst(a.defaultChannel, b.defaultChannel), cmp.Compare(a.pkg, b.pkg),
 			cmp.Compare(a.channel, b.channel))
 	})
-	var all []*entry
-	for _, g := range groups {
-		sorted, err := sortChannel(g)
+	return sortChannels(groups)
+}
+
+// sortChannels is sortChannel of one channel after the other.
+func sortChannels(channels [][]*entry) (all []*entry, err error) {
+	for _, ch := range channels {
+		sorted, err := sortChannel(ch)
 		if err != nil {
 			return nil, err
 		}

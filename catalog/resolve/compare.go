@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -86,7 +85,7 @@ func Compare(ctx context.Context, older, newer *catalog.Catalog) ([]findings.Fin
 	if older.Refusal() != nil {
 		c.add(ruleServed, findings.Note, catalog.Place{}, "", "", "opm did not serve the old content")
 	}
-	for _, name := range slices.Sorted(maps.Keys(catalog.Join(newer, older).Packages)) {
+	for _, name := range catalog.Join(newer, older).Names() {
 		if err := c.pkg(name, older.Packages[name], newer.Packages[name]); err != nil {
 			return nil, err
 		}
@@ -260,7 +259,7 @@ func (c *comparison) head(object string, ch *catalog.Channel, older, newer *entr
 func (c *comparison) stranded(object string, ch *catalog.Channel, releases, older, newer []*entry) {
 	const kept, round = " kept", " round"
 	was, is, head := ends(older), ends(newer), newer[0].name
-	lists := map[string][]string{}
+	stranded := map[string][]string{}
 	for _, e := range releases {
 		end := is(e)
 		if was(e) != older[0].name || end == head {
@@ -272,11 +271,11 @@ func (c *comparison) stranded(object string, ch *catalog.Channel, releases, olde
 		case "":
 			end = round
 		}
-		lists[end] = append(lists[end], e.name)
+		stranded[end] = append(stranded[end], e.name)
 	}
-	for _, end := range slices.Sorted(maps.Keys(lists)) {
+	for _, end := range lists.Keys(stranded) {
 		them := "them"
-		if len(lists[end]) == 1 {
+		if len(stranded[end]) == 1 {
 			them = "it"
 		}
 		hint := fmt.Sprintf("name %s in skips of a newer entry, or in its skipRange", them)
@@ -289,7 +288,7 @@ func (c *comparison) stranded(object string, ch *catalog.Channel, releases, olde
 			why = fmt.Sprintf("OLM updates %s forever: a skipRange leads back from the head %s", them, head)
 			hint = "end the range before the version of its entry"
 		}
-		c.add(ruleStranded, findings.Error, ch.Place, object, hint, "%s: %s", strings.Join(lists[end], ", "), why)
+		c.add(ruleStranded, findings.Error, ch.Place, object, hint, "%s: %s", strings.Join(stranded[end], ", "), why)
 	}
 }
 
@@ -452,5 +451,5 @@ func changedProperties(older, newer *catalog.Bundle) []string {
 			types[kind] = true
 		}
 	}
-	return slices.Sorted(maps.Keys(types))
+	return lists.Keys(types)
 }

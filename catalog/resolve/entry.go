@@ -9,6 +9,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
@@ -104,8 +105,7 @@ func propertiesOf(b *catalog.Bundle, pkg string) []catalog.Property {
 	}
 	list = append(list, dependencies...)
 	if !hasPackage {
-		value, _ := json.Marshal(catalog.PackageProperty{PackageName: pkg}) // two strings: it cannot fail
-		list = append(list, catalog.Property{Type: catalog.TypePackage, Value: value})
+		list = append(list, catalog.PropertyOf(catalog.PackageProperty{PackageName: pkg}))
 	}
 	return list
 }
@@ -209,22 +209,15 @@ func (s *State) inferred(c CSV, version *semver.Version) []catalog.Property {
 	if !version.Equals(semver.Version{}) {
 		p.Version = version.String()
 	}
-	value, _ := json.Marshal(p) // strings: it cannot fail
-	return append(list, catalog.Property{Type: catalog.TypePackage, Value: value})
+	return append(list, catalog.PropertyOf(p))
 }
 
 // apiProperties returns properties in OLM's order, which is that of their text.
 func apiProperties(kind string, apis []catalog.GVK) []catalog.Property {
-	var list []catalog.Property
-	seen := map[catalog.GVK]bool{}
-	for _, a := range apis {
-		if seen[a] {
-			continue
-		}
-		seen[a] = true
+	list := lists.Map(lists.Unique(apis), func(a catalog.GVK) catalog.Property {
 		value, _ := json.Marshal(gvkProperty{a.Group, a.Version, a.Kind}) // strings: it cannot fail
-		list = append(list, catalog.Property{Type: kind, Value: value})
-	}
+		return catalog.Property{Type: kind, Value: value}
+	})
 	slices.SortFunc(list, func(a, b catalog.Property) int { return cmp.Compare(string(a.Value), string(b.Value)) })
 	return list
 }

@@ -229,9 +229,7 @@ func blockers(list []applied, id string) []string {
 func (x *explainer) dependencyReason(p *Planned, step *Step) string {
 	id := p.entry.id()
 	users := lists.Map(step.CSVs, func(o Planned) string { return o.entry.id() })
-	for _, e := range x.installed.entries {
-		users = append(users, e.id())
-	}
+	users = append(users, lists.Map(x.installed.entries, (*entry).id)...)
 	for _, user := range users {
 		v := x.variables[user]
 		if user == id {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // Step is one InstallPlan.
@@ -26,13 +27,9 @@ func (s *Step) moves(subscription string) bool {
 }
 
 // beside returns the CSVs of an InstallPlan but for one.
-func (s *Step) beside(csv string) (names []string) {
-	for _, p := range s.CSVs {
-		if p.Name != csv {
-			names = append(names, p.Name)
-		}
-	}
-	return names
+func (s *Step) beside(csv string) []string {
+	others := lists.Filter(s.CSVs, func(p Planned) bool { return p.Name != csv })
+	return lists.Map(others, func(p Planned) string { return p.Name })
 }
 
 // Move is the change of one Subscription.
@@ -76,6 +73,9 @@ type Failure struct {
 	subscriptions []string // in the conflict
 	unreadable    bool     // a finding says which constraint cannot be read
 }
+
+// Why returns the constraints that exclude each other, else what OLM says.
+func (f *Failure) Why() string { return cmp.Or(strings.Join(f.Conflict, "; "), f.Text) }
 
 // The reasons of a Failure.
 const (

@@ -111,9 +111,7 @@ type choice struct {
 }
 
 func (s *search) run(anchors []z.Lit) (int, []z.Lit) {
-	for _, m := range anchors {
-		s.choices = append(s.choices, choice{candidates: []z.Lit{m}})
-	}
+	s.choices = lists.Map(anchors, func(m z.Lit) choice { return choice{candidates: []z.Lit{m}} })
 	for {
 		if s.made == len(s.choices) && s.result == unknown {
 			s.result = s.g.Solve()

@@ -45,13 +45,8 @@ func (s *State) sees(c Source) bool {
 }
 
 // Hidden returns the catalogs without known content that the namespace sees, as NAMESPACE/NAME.
-func (s *State) Hidden() (names []string) {
-	for _, c := range s.Unknown {
-		if s.sees(c) {
-			names = append(names, c.Namespace+"/"+c.Name)
-		}
-	}
-	return names
+func (s *State) Hidden() []string {
+	return lists.Map(lists.Filter(s.Unknown, s.sees), func(c Source) string { return c.Namespace + "/" + c.Name })
 }
 
 // unknown returns why nobody knows what a Subscription can choose from, or "".

@@ -257,15 +257,7 @@ func sortSubscribed(entries []*entry) ([]*entry, error) {
 	slices.SortStableFunc(entries, func(a, b *entry) int {
 		return cmp.Or(lists.TrueFirst(a.defaultChannel, b.defaultChannel), cmp.Compare(a.channel, b.channel))
 	})
-	var all []*entry
-	for _, channel := range lists.Groups(entries, func(e *entry) string { return e.channel }) {
-		sorted, err := sortChannel(channel)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, sorted...)
-	}
-	return all, nil
+	return sortChannels(lists.Groups(entries, func(e *entry) string { return e.channel }))
 }
 
 // required returns the variable of a Subscription, which is in every solution.

@@ -116,6 +116,12 @@ func (s *State) installCurrentCSVs() {
 // End returns the state in which the walk ends.
 func (w *Walk) End() *State { return w.states[len(w.states)-1].clone() }
 
+// Planned returns the CSVs of all InstallPlans by their names.
+func (w *Walk) Planned() map[string]Planned {
+	csvs := slices.Concat(lists.Map(w.Steps, func(s Step) []Planned { return s.CSVs })...)
+	return lists.By(csvs, func(p Planned) string { return p.Name })
+}
+
 func (s *State) key() string {
 	var b strings.Builder
 	for _, c := range s.names() {
@@ -282,28 +288,16 @@ func (w *walker) decide(s *State, key string) []decision {
 
 // deciders counts what OLM decides about first: Subscriptions, twice without a channel, and CSVs without one.
 func (s *State) deciders() int {
-	n := len(s.Subscriptions)
-	for _, sub := range s.Subscriptions {
-		if sub.Channel == "" {
-			n++
-		}
-	}
-	for _, c := range s.CSVs {
-		if !c.Copied && !slices.ContainsFunc(s.Subscriptions,
-			func(sub Subscription) bool { return sub.InstalledCSV == c.Name }) {
-			n++
-		}
-	}
-	return n
+	open := lists.Count(s.Subscriptions, func(sub Subscription) bool { return sub.Channel == "" })
+	return len(s.Subscriptions) + open + lists.Count(s.CSVs, func(c CSV) bool {
+		return !c.Copied && s.find(func(sub *Subscription) bool { return sub.InstalledCSV == c.Name }) == nil
+	})
 }
 
 // apply returns the state after an InstallPlan that succeeds, and the step with the CSVs that it removes.
 func (s *State) apply(step Step) (*State, Step) {
 	next := s.clone()
-	replaced := map[string]string{}
-	for _, c := range s.CSVs {
-		replaced[c.Name] = c.Replaces
-	}
+	had := lists.By(s.CSVs, func(c CSV) string { return c.Name })
 	for _, p := range step.CSVs {
 		if !next.has(p.Name) {
 			c := Installed(p.entry.bundle, p.Package)
@@ -317,7 +311,7 @@ func (s *State) apply(step Step) (*State, Step) {
 	step.Removed = nil
 	for _, p := range step.CSVs {
 		for old := p.Replaces; s.has(old) && !fresh(old) && !slices.Contains(step.Removed,
-			old); old = replaced[old] {
+			old); old = had[old].Replaces {
 			step.Removed = append(step.Removed, old)
 		}
 	}

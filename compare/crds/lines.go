@@ -22,10 +22,7 @@ func (f found) field(crd *manifest.Object) string {
 		}
 	}
 	_, key := fieldNumbers()[f.Rule]
-	if at == "spec.versions" {
-		return at
-	}
-	if f.Path == "" && !key {
+	if at == "spec.versions" || f.Path == "" && !key {
 		return at
 	}
 	at += ".schema.openAPIV3Schema" + schemaField(f.Path)

@@ -114,33 +114,16 @@ func inOrder(list []Input) (out []Input, cyclic bool) {
 	for i, in := range list {
 		index[in.Name] = i
 	}
-	waits := make([]int, len(list)) // for how many older releases
 	later := make([][]int, len(list))
 	for i, in := range list {
 		for _, name := range lists.SortedUnique(append([]string{in.Replaces}, in.Skips...)) {
 			if j, ok := index[name]; ok && j != i {
-				waits[i]++
 				later[j] = append(later[j], i)
 			}
 		}
 	}
-	done := make([]bool, len(list))
-	for range list {
-		next := 0
-		for next < len(list) && (done[next] || waits[next] > 0) {
-			next++
-		}
-		if next == len(list) { // a cycle: the lowest version
-			cyclic = true
-			next = slices.Index(done, false)
-		}
-		done[next] = true
-		out = append(out, list[next])
-		for _, i := range later[next] {
-			waits[i]--
-		}
-	}
-	return out, cyclic
+	order, cyclic := lists.Order(len(list), func(i int) []int { return later[i] })
+	return lists.Map(order, func(i int) Input { return list[i] }), cyclic
 }
 
 // countOf counts verbs on resources, or on URLs, in the places where accounts have them.

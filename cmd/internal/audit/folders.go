@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -108,10 +107,9 @@ func (b *folderBundle) read(ctx context.Context, kept *atomic.Int64) error {
 	b.replaces, b.skips = read.CSV.Spec.Replaces, read.CSV.Spec.Skips
 	b.skipRange = read.CSV.Annotations[olm.AnnotationSkipRange]
 	b.channels, b.defaultChannel = slices.Clone(read.Channels), read.DefaultChannel
-	version, err := json.Marshal(catalog.PackageProperty{PackageName: b.pkg, Version: b.version})
-	b.properties = append(b.properties, catalog.Property{Type: catalog.TypePackage, Value: version})
-	b.properties = append(b.properties, read.Properties...)
-	return err
+	version := catalog.PropertyOf(catalog.PackageProperty{PackageName: b.pkg, Version: b.version})
+	b.properties = append([]catalog.Property{version}, read.Properties...)
+	return nil
 }
 
 // merge adds the bundles to the packages of catalogs, or makes packages of them.
@@ -133,7 +131,7 @@ func (f *folders) merge() {
 			own[key] = append(own[key], b)
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(own)) {
+	for _, key := range lists.Keys(own) {
 		list := own[key]
 		if in := catalogs[list[0].pkg]; len(in) == 1 {
 			for _, b := range list {
@@ -229,7 +227,7 @@ func factsOf(c *world.World) (f *treeFacts, err error) {
 	if f.csvs, err = permissions.InstalledCSVs(slices.Collect(c.All())); err != nil {
 		return nil, err
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Conditions)) {
+	for _, name := range lists.Keys(c.Conditions) {
 		why, fault := world.NotUpgradeable(c.Conditions[name])
 		if fault != nil {
 			return nil, fault
@@ -244,11 +242,8 @@ func (s *Set) addTree(path string, f *treeFacts) {
 	for i, csv := range f.csvs {
 		name, version := csv.Name, csv.Spec.Version.String()
 		pkg := packageOf(csv)
-		value, err := json.Marshal(catalog.PackageProperty{PackageName: pkg, Version: version})
-		if err != nil {
-			continue // two texts can be encoded
-		}
-		b := &catalog.Bundle{Name: name, Properties: []catalog.Property{{Type: catalog.TypePackage, Value: value}}}
+		b := &catalog.Bundle{Name: name, Properties: []catalog.Property{
+			catalog.PropertyOf(catalog.PackageProperty{PackageName: pkg, Version: version})}}
 		at := s.packageAt(pkg, path)
 		at.Releases = append(at.Releases, &Release{Name: name, bundle: b, place: csv.Object.File,
 			location: catalog.Place{File: csv.Object.File, Line: csv.Object.Line}, facts: f, treeCSV: i})

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -136,14 +135,14 @@ func totalsOf(rows []Row, unread int) Totals {
 		}
 	}
 	t.Packages = len(packages)
-	t.Unfit = append(t.Unfit, counted(unfit, slices.Sorted(maps.Keys(unfit)))...)
-	t.Verdicts = append(t.Verdicts, counted(verdicts, slices.Sorted(maps.Keys(verdicts)))...)
+	t.Unfit = append(t.Unfit, counted(unfit, lists.Keys(unfit))...)
+	t.Verdicts = append(t.Verdicts, counted(verdicts, lists.Keys(verdicts))...)
 	for _, g := range permissions.Dangerous {
 		c := inGroup[g]
 		c.Name = string(g)
 		t.Reaches = append(t.Reaches, c)
 	}
-	others := lists.Filter(slices.Sorted(maps.Keys(inMode)), func(m string) bool { return !slices.Contains(modes, m) })
+	others := lists.Filter(lists.Keys(inMode), func(m string) bool { return !slices.Contains(modes, m) })
 	t.Metrics.InstallModes = counted(inMode, slices.Concat(modes, others))
 	return t
 }

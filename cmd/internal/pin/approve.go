@@ -3,12 +3,12 @@ package pin
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -85,10 +85,10 @@ func (m *maker) approveNamespace(n *Namespace) error {
 
 // approved returns the release that is approved for an operator: what Git says, then the lock; empty if neither does.
 func (m *maker) approved(o *Operator, locked *Locked, p *catalog.Package) (string, error) {
-	if o.Approved != "" {
+	switch {
+	case o.Approved != "":
 		return o.Approved, nil
-	}
-	if locked == nil {
+	case locked == nil:
 		return m.wanted(p)
 	}
 	return m.upgraded(locked, p)
@@ -117,13 +117,9 @@ func (m *maker) wanted(p *catalog.Package) (string, error) {
 }
 
 // installed returns the releases that clusters may have by a lock: what it approves is one.
-func (m *maker) installed(o *Locked) (list []string) {
-	for _, name := range append(slices.Clone(o.Installed), o.Approved) {
-		if !m.forget[o.Package+"@"+name] && !slices.Contains(list, name) {
-			list = append(list, name)
-		}
-	}
-	return list
+func (m *maker) installed(o *Locked) []string {
+	return lists.Filter(lists.Unique(append(slices.Clone(o.Installed), o.Approved)),
+		func(name string) bool { return !m.forget[o.Package+"@"+name] })
 }
 
 func (m *maker) approveExtension(x *Extension) (err error) {
@@ -155,11 +151,8 @@ func (m *maker) approveExtension(x *Extension) (err error) {
 
 // checkUpgrades refuses an upgrade of a package that Git gives a version, or that nothing asks for.
 func (m *maker) checkUpgrades() error {
-	for _, pkg := range slices.Sorted(maps.Keys(m.options.Upgrade)) {
-		found := false
-		for o := range m.old.operators() {
-			found = found || o.Package == pkg
-		}
+	for _, pkg := range lists.Keys(m.options.Upgrade) {
+		found := lists.Any(m.old.operators(), func(o *Locked) bool { return o.Package == pkg })
 		for o, p := range m.input.operators() {
 			if p != pkg {
 				continue
@@ -191,8 +184,7 @@ func (m *maker) checkForget() error {
 				}
 			}
 		}
-		slices.Sort(found)
-		found = slices.Compact(found)
+		found = lists.SortedUnique(found)
 		switch {
 		case len(found) == 0:
 			return fmt.Errorf("%s names no release %q that clusters may have", LockName, what)
@@ -237,6 +229,5 @@ func (m *maker) keepInstalled(o *Locked) {
 		o.Installed = append(o.Installed, m.installed(old)...)
 	}
 	o.Installed = slices.DeleteFunc(o.Installed, func(name string) bool { return name == "" || name == o.Approved })
-	slices.Sort(o.Installed)
-	o.Installed = slices.Compact(o.Installed)
+	o.Installed = lists.SortedUnique(o.Installed)
 }

@@ -3,7 +3,6 @@ package pin
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/blang/semver/v4"
@@ -87,11 +86,7 @@ func withChannel(to, from *catalog.Package, of *catalog.Channel, entries []catal
 // allows: an entry whose replaces is not pinned replaces the next pinned one if it updates it, and skips what it
 // replaced before. Where it does not update it, the entry between them stays.
 func (c *Channel) fill() error {
-	head := c.head
-	if head == "" {
-		head = c.highest()
-	}
-	full := chain(c.source, head)
+	full := chain(c.source, cmp.Or(c.head, c.highest()))
 	for i := 0; i < len(full); i++ {
 		if len(c.Entries) > 0 {
 			i = c.next(full, i)
@@ -157,7 +152,7 @@ func (e *Entry) reason(name string) string {
 
 // beside adds the kept entries that are not on the chain: an entry that updates one skips it.
 func (c *Channel) beside() error {
-	rest := slices.DeleteFunc(slices.Sorted(maps.Keys(c.keep)), func(name string) bool {
+	rest := slices.DeleteFunc(lists.Keys(c.keep), func(name string) bool {
 		return c.lists(name) || c.source.Entry(name) == nil
 	})
 	slices.SortStableFunc(rest, func(a, b string) int { return compareVersions(c.pkg, b, a) })
@@ -202,13 +197,8 @@ func (c *Channel) highest() (name string) {
 // compareVersions orders bundles by version. One without a version is the lowest.
 func compareVersions(p *catalog.Package, a, b string) int {
 	x, y := version(p, a), version(p, b)
-	switch {
-	case x == nil && y == nil:
-		return 0
-	case x == nil:
-		return -1
-	case y == nil:
-		return 1
+	if x == nil || y == nil {
+		return lists.TrueFirst(x == nil, y == nil)
 	}
 	return x.Compare(*y)
 }

@@ -121,7 +121,7 @@ func (ch *Channel) write(ctx context.Context, out *bytes.Buffer, pkg string) err
 		for _, edit := range e.Edits {
 			fmt.Fprintf(out, "# %s\n", text.Printable(text.OneLine(edit)))
 		}
-		if err := writeYAML(out, []entryFields{{e.Name, e.Replaces, e.Skips, e.SkipRange}}); err != nil {
+		if err := writeYAML(out, []catalog.Entry{e.Entry}); err != nil {
 			return err
 		}
 	}
@@ -156,14 +156,6 @@ func writeYAML(out *bytes.Buffer, v any) error {
 	text, err := yaml.JSONToYAML(text.EscapeJSON(data))
 	out.Write(text)
 	return err
-}
-
-// entryFields are the fields of an entry in the order in which they are written.
-type entryFields struct {
-	Name      string   `json:"name"`
-	Replaces  string   `json:"replaces,omitempty"`
-	Skips     []string `json:"skips,omitempty"`
-	SkipRange string   `json:"skipRange,omitempty"`
 }
 
 // writeDeprecations writes the deprecations of the package and of the channels and bundles that are pinned.

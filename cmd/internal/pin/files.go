@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 
@@ -99,26 +98,24 @@ func (m *maker) images() []byte {
 	}
 	delete(all, "")
 	var out bytes.Buffer
-	for _, image := range slices.Sorted(maps.Keys(all)) {
+	for _, image := range lists.Keys(all) {
 		out.WriteString(image + "\n")
 	}
 	return out.Bytes()
 }
 
 // setImage sets the image of a pinned catalog in the lock, and the content that it is of: the image that is given, else
-// that of the old lock; empty if there is none. The error says what is wrong with the one that is given.
-func (m *maker) setImage(c *Catalog, locked *LockedCatalog) error {
+// that of the old lock; empty if there is none.
+func (m *maker) setImage(c *Catalog, locked *LockedCatalog) {
 	image, ok := m.options.Images[c.Source.String()]
 	if !ok && len(m.Catalogs) == 1 {
 		image, ok = m.options.Images[""]
 	}
+	locked.Image, locked.Content = image, digest(c)
 	if !ok {
 		was := m.old.catalog(locked.Name)
 		locked.Image, locked.Content = was.Image, was.Content
-		return nil
 	}
-	locked.Image, locked.Content = image, digest(c)
-	return nil
 }
 
 func digest(c *Catalog) string {
@@ -133,7 +130,7 @@ func digest(c *Catalog) string {
 // checkImages refuses images for catalogs that are not pinned, and one image for several.
 func (m *maker) checkImages() error {
 	names := lists.Map(m.Catalogs, func(c Catalog) string { return c.Source.String() })
-	for _, key := range slices.Sorted(maps.Keys(m.options.Images)) {
+	for _, key := range lists.Keys(m.options.Images) {
 		switch {
 		case key == "" && len(names) > 1:
 			return manifest.WithHint(fmt.Errorf("one image is given, and the pin has %s",
@@ -155,9 +152,7 @@ func (m *maker) clusterFiles(dirs []string) error {
 	var missing, stale []string
 	for i := range m.Catalogs {
 		c, locked := &m.Catalogs[i], &m.Lock.Catalogs[i]
-		if err := m.setImage(c, locked); err != nil {
-			return err
-		}
+		m.setImage(c, locked)
 		switch {
 		case locked.Image == "":
 			missing = append(missing, c.To.String())
@@ -203,8 +198,7 @@ func (m *maker) clusterObjects(dirs []string) error {
 	if err != nil {
 		return err
 	}
-	var resources []string
-	var images []string
+	var resources, images []string
 	for i := range m.Catalogs {
 		c, image := &m.Catalogs[i], m.Lock.Catalogs[i].Image
 		file, data, err := catalogObject(set, c, image, c.priority, dirs[i])
@@ -290,7 +284,7 @@ func (m *maker) component(resources []string) ([]byte, error) {
 		fields["patches"] = patches
 	}
 	data, err := yaml.Marshal(fields)
-	return bytes.Join([][]byte{[]byte(componentHead), data}, nil), err
+	return append([]byte(componentHead), data...), err
 }
 
 const componentHead = `# Add this directory to "components" of the kustomization.yaml that has the Subscriptions and
@@ -313,7 +307,7 @@ func ImageSet(catalogs []Catalog, images []string) ([]byte, error) {
 	}
 	mirror := map[string]any{"operators": operators}
 	if len(more) > 0 {
-		mirror["additionalImages"] = lists.Map(slices.Sorted(maps.Keys(more)),
+		mirror["additionalImages"] = lists.Map(lists.Keys(more),
 			func(image string) map[string]string { return map[string]string{"name": image} })
 	}
 	return yaml.Marshal(map[string]any{"apiVersion": "mirror.openshift.io/v2alpha1", "kind": "ImageSetConfiguration",

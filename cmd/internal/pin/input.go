@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict"
@@ -270,13 +272,9 @@ func ofSubscription(s *resolve.Subscription, by predict.Subscriber, state *resol
 
 // has reports whether a catalog of a namespace has a bundle, of any package: policies approve dependencies, too.
 func has(state *resolve.State, bundle string) bool {
+	of := func(p *catalog.Package) bool { return p.Bundle(bundle) != nil }
 	return slices.ContainsFunc(state.Catalogs, func(s resolve.Source) bool {
-		for _, p := range s.Catalog.Packages {
-			if p.Bundle(bundle) != nil {
-				return true
-			}
-		}
-		return false
+		return lists.Any(maps.Values(s.Catalog.Packages), of)
 	})
 }
 

@@ -1,7 +1,6 @@
 package pin
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -132,7 +131,7 @@ func (l *Lock) bytes() ([]byte, error) {
 			cmp.Compare(a.Catalog, b.Catalog), cmp.Compare(a.Package, b.Package))
 	})
 	text, err := yaml.Marshal(l)
-	return bytes.Join([][]byte{[]byte(lockHead), text}, nil), err
+	return append([]byte(lockHead), text...), err
 }
 
 // operators returns the operators. l may be nil.
@@ -201,12 +200,14 @@ func (l *Lock) of(o *Locked) []*Locked {
 	})
 }
 
+// first returns the first of these, or nil.
+func (l *Lock) first(o *Locked) *Locked {
+	return lists.Find(l.of(o), func(*Locked) bool { return true })
+}
+
 // find returns the operator of a package in a namespace, or nil. l may be nil.
 func (l *Lock) find(namespace string, p Package) *Locked {
-	for _, o := range l.of(&Locked{Namespace: namespace, Catalog: p.Source.String(), Package: p.Name}) {
-		return o
-	}
-	return nil
+	return l.first(&Locked{Namespace: namespace, Catalog: p.Source.String(), Package: p.Name})
 }
 
 // catalog returns a pinned catalog by its name; an empty one if there is none. l may be nil.

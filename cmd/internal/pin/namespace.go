@@ -210,17 +210,7 @@ func (n *Namespace) starting(p Package) string {
 	return ""
 }
 
-func planned(w *resolve.Walk) map[string]*resolve.Planned {
-	out := map[string]*resolve.Planned{}
-	for i := range w.Steps {
-		for j := range w.Steps[i].CSVs {
-			out[w.Steps[i].CSVs[j].Name] = &w.Steps[i].CSVs[j]
-		}
-	}
-	return out
-}
-
-func keyOf(p *resolve.Planned) Package {
+func keyOf(p resolve.Planned) Package {
 	return Package{Source{p.SourceNamespace, p.Source}, p.Package}
 }
 
@@ -230,7 +220,7 @@ func (n *Namespace) learn(result *resolve.Result) (more bool, err error) {
 	if err := n.settled(result, "a new cluster"); err != nil {
 		return false, err
 	}
-	plans := planned(&result.Walk)
+	plans := result.Planned()
 	for i := range n.State.Subscriptions {
 		s := &n.State.Subscriptions[i]
 		p := PackageOf(s)
@@ -238,15 +228,15 @@ func (n *Namespace) learn(result *resolve.Result) (more bool, err error) {
 			continue
 		}
 		name := installedBy(&result.Walk, s.Name)
-		if name == "" || plans[name] == nil {
+		if plans[name].Name == "" {
 			return false, n.refuse(p, "OLM installs nothing for it", "", "")
 		}
 		n.approved[p] = Release{plans[name].Channel, name}
 		more = true
 	}
 	for _, name := range result.Installed {
-		plan := plans[name]
-		if plan == nil || !n.dependency(keyOf(plan)) {
+		plan, ok := plans[name]
+		if !ok || !n.dependency(keyOf(plan)) {
 			continue
 		}
 		p := keyOf(plan)
@@ -479,7 +469,7 @@ func (n *Namespace) walk(ctx context.Context, b *builder, from start) error {
 		return err
 	}
 	for _, w := range walks {
-		for _, plan := range planned(&w) {
+		for _, plan := range w.Planned() {
 			p := keyOf(plan)
 			why := whyOnTheWay + n.approved[p].Bundle
 			switch r, ok := n.approved[p]; {

@@ -3,11 +3,12 @@ package pin
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -22,7 +23,7 @@ func (m *maker) sayLeftOut() (notes []string) {
 			left[key.Schema] -= n
 		}
 		var counts []string
-		for _, schema := range slices.Sorted(maps.Keys(left)) {
+		for _, schema := range lists.Keys(left) {
 			if left[schema] > 0 {
 				counts = append(counts, fmt.Sprintf("%d %s", left[schema], schema))
 			}
@@ -38,14 +39,9 @@ func (m *maker) sayLeftOut() (notes []string) {
 // sayImages names the bundles whose image nothing says: those of directories.
 func (m *maker) sayImages() (notes []string) {
 	for _, c := range m.Catalogs {
-		var names []string
-		for _, p := range c.Packages {
-			for _, b := range p.Bundles {
-				if b.Image == "" {
-					names = append(names, b.Name)
-				}
-			}
-		}
+		bundles := slices.Concat(lists.Map(c.Packages, func(p Content) []*catalog.Bundle { return p.Bundles })...)
+		without := lists.Filter(bundles, func(b *catalog.Bundle) bool { return b.Image == "" })
+		names := lists.Map(without, func(b *catalog.Bundle) string { return b.Name })
 		if len(names) > 0 {
 			notes = append(notes, fmt.Sprintf("nothing says the image of %s in catalog %s: the pinned catalog has the "+
 				"objects, and OLM v0 installs them from there", text.And(names), c.Source))
@@ -120,10 +116,7 @@ func (m *maker) sayManual() (manual []string) {
 
 func (m *maker) sayMoves() (notes []string) {
 	for o := range m.old.operators() {
-		var next *Locked
-		if list := m.Lock.of(o); len(list) > 0 {
-			next = list[0]
-		}
+		next := m.Lock.first(o)
 		where := cmp.Or(o.Namespace, "ClusterExtension "+o.ClusterExtension)
 		switch {
 		case next == nil:

@@ -3,9 +3,7 @@ package pin
 import (
 	"bytes"
 	"errors"
-	"maps"
 	"reflect"
-	"slices"
 
 	"github.com/olmgen/olmgen/cmd/internal/pin/admission"
 	"github.com/olmgen/olmgen/internal/base/lists"
@@ -111,7 +109,7 @@ func (m *maker) facts() (f admission.Facts) {
 			}
 		}
 	}
-	f.CSVs = slices.Sorted(maps.Keys(csvs))
+	f.CSVs = lists.Keys(csvs)
 	for _, n := range m.input.Namespaces {
 		for _, o := range n.locked() {
 			to := m.to(o.pkg().Source)

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/olmgen/olmgen/catalog/extension"
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // verify plays all namespaces and ClusterExtensions on the pinned catalogs.
@@ -68,10 +70,7 @@ func (n *Namespace) verify(ctx context.Context, rename func(Source) Source, pinn
 	if err != nil {
 		return err
 	}
-	had := map[string]bool{}
-	for _, c := range from.state.CSVs {
-		had[c.Name] = true
-	}
+	had := lists.Set(from.state.CSVs, func(c resolve.CSV) string { return c.Name })
 	for _, r := range n.approved {
 		had[r.Bundle] = true
 	}

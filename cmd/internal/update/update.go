@@ -252,7 +252,7 @@ func inChannel(channel string) string {
 func (u *updater) decide(o *Operator, state *resolve.State, taken, r *resolve.Result) {
 	switch f := r.Failure; {
 	case f != nil:
-		o.Status, o.Reason = Held, "OLM updates nothing in its group: "+cmp.Or(strings.Join(f.Conflict, "; "), f.Text)
+		o.Status, o.Reason = Held, "OLM updates nothing in its group: "+f.Why()
 		return
 	case r.Outcome == resolve.Cycle && u.options.ToHead:
 		o.Status, o.Reason = Held, "the updates of its group form a cycle"

@@ -141,7 +141,6 @@ func laneOf(p *catalog.Package, ch *catalog.Channel) Lane {
 	heads := lists.Set(ch.Heads(), func(h *catalog.Entry) string { return h.Name })
 	entries := map[string]*catalog.Entry{}
 	var nodes []Node
-	var olders [][]string
 	for i := range ch.Entries {
 		e := &ch.Entries[i]
 		if entries[e.Name] != nil {
@@ -151,10 +150,22 @@ func laneOf(p *catalog.Package, ch *catalog.Channel) Lane {
 		n := nodeOf(p, e.Name)
 		n.SkipRange, n.Head = text.OneLine(e.SkipRange), heads[e.Name]
 		nodes = append(nodes, n)
-		updated := append([]string{e.Replaces}, e.Skips...)
-		olders = append(olders, slices.DeleteFunc(updated, func(s string) bool { return s == "" }))
 	}
-	for _, i := range inOrder(nodes, olders) {
+	slices.SortStableFunc(nodes, Node.compare)
+	place := map[string]int{}
+	for i, n := range nodes {
+		place[n.Name] = i
+	}
+	order, _ := lists.Order(len(nodes), func(i int) (older []int) {
+		e := entries[nodes[i].Name]
+		for _, name := range append([]string{e.Replaces}, e.Skips...) {
+			if j, ok := place[name]; ok && name != "" {
+				older = append(older, j)
+			}
+		}
+		return older
+	})
+	for _, i := range order {
 		l.index[nodes[i].Name] = len(l.Nodes)
 		l.Nodes = append(l.Nodes, nodes[i])
 	}
@@ -194,54 +205,6 @@ func nodeOf(p *catalog.Package, name string) Node {
 		n.Deprecated = "has the property olm.deprecated: OLM does not install it"
 	}
 	return n
-}
-
-func inOrder(nodes []Node, olders [][]string) []int {
-	index := map[string]int{}
-	all := make([]int, len(nodes))
-	for i, n := range nodes {
-		index[n.Name], all[i] = i, i
-	}
-	newer := make([]int, len(nodes)) // how many are before a node
-	for _, name := range slices.Concat(olders...) {
-		if i, ok := index[name]; ok {
-			newer[i]++
-		}
-	}
-	slices.SortFunc(all, func(a, b int) int { return cmp.Or(nodes[a].compare(nodes[b]), a-b) })
-	place := make([]int, len(nodes)) // of a node in all
-	var ready []int                  // places of nodes that nothing is before, the first one last
-	for i, node := range slices.Backward(all) {
-		place[node] = i
-		if newer[node] == 0 {
-			ready = append(ready, i)
-		}
-	}
-	var out []int
-	done := make([]bool, len(nodes))
-	for first := 0; len(out) < len(nodes); {
-		for done[all[first]] {
-			first++
-		}
-		next := all[first] // the first of a circle, unless there is one that nothing is before
-		if n := len(ready); n > 0 {
-			next, ready = all[ready[n-1]], ready[:n-1]
-		}
-		if done[next] {
-			continue
-		}
-		done[next] = true
-		out = append(out, next)
-		for _, name := range olders[next] {
-			if i, ok := index[name]; ok {
-				if newer[i]--; newer[i] == 0 {
-					at, _ := slices.BinarySearchFunc(ready, place[i], func(a, b int) int { return b - a })
-					ready = slices.Insert(ready, at, place[i])
-				}
-			}
-		}
-	}
-	return out
 }
 
 // compare puts the nodes with the highest version first, and those without a version last.

@@ -131,6 +131,46 @@ func Groups[T any, K comparable](list []T, key func(T) K) (out [][]T) {
 	return out
 }
 
+// Order returns the indices of n items, each behind those that it follows, and else in their order. next returns the
+// items that follow one. Of items that follow each other in a circle the first one is taken.
+func Order(n int, next func(i int) []int) (order []int, circular bool) {
+	waits := make([]int, n) // for how many items
+	for i := range n {
+		for _, j := range next(i) {
+			waits[j]++
+		}
+	}
+	var ready []int
+	for i := range n {
+		if waits[i] == 0 {
+			ready = append(ready, i)
+		}
+	}
+	done := make([]bool, n)
+	for first := 0; len(order) < n; {
+		for done[first] {
+			first++
+		}
+		taken := first
+		if len(ready) > 0 {
+			taken, ready = ready[0], ready[1:]
+		}
+		if done[taken] {
+			continue
+		}
+		circular = circular || waits[taken] > 0
+		done[taken] = true
+		order = append(order, taken)
+		for _, j := range next(taken) {
+			if waits[j]--; waits[j] == 0 {
+				at, _ := slices.BinarySearch(ready, j)
+				ready = slices.Insert(ready, at, j)
+			}
+		}
+	}
+	return order, circular
+}
+
 // Group returns the items of each key, in their order.
 func Group[T any, K comparable](list []T, key func(T) K) map[K][]T {
 	out := map[K][]T{}

@@ -10,7 +10,6 @@ package admission
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -215,7 +214,7 @@ func (f Facts) check() error {
 		for _, c := range e.Channels {
 			all = append(all, checkName(what, c))
 		}
-		for _, key := range slices.Sorted(maps.Keys(e.Selector)) {
+		for _, key := range lists.Keys(e.Selector) {
 			if validation.IsQualifiedName(key) != nil || validation.IsValidLabelValue(e.Selector[key]) != nil {
 				all = append(all,
 					fmt.Errorf("%s selects catalogs by %q: %q, which is no label", what, key, e.Selector[key]))

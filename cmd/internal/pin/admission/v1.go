@@ -2,8 +2,6 @@ package admission
 
 import (
 	"cmp"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
@@ -39,7 +37,7 @@ const (
 func (w *writer) clusterExtensions() policy {
 	pins := w.pinned("[]", func(f Facts) []entry {
 		return lists.Map(f.Extensions, func(e Extension) entry {
-			labels := lists.Map(slices.Sorted(maps.Keys(e.Selector)), func(key string) string {
+			labels := lists.Map(lists.Keys(e.Selector), func(key string) string {
 				return key + "=" + e.Selector[key]
 			})
 			return record(cmp.Or(e.File, w.file), "package", e.Package, "version", e.Version,

@@ -3,7 +3,6 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -208,7 +207,7 @@ func metaByOLM(v *view) {
 				accounts[g.account] = append(accounts[g.account], g.rule)
 			}
 		}
-		for _, account := range slices.Sorted(maps.Keys(accounts)) {
+		for _, account := range lists.Keys(accounts) {
 			if what := rbac.DeploysOperators(accounts[account]); what != "" {
 				v.hit(o.Object, "spec.install.spec", fmt.Sprintf("a meta-operator: %s may %s "+
 					"in all namespaces, and OLM opens %s to project admins and editors", account, what,
@@ -222,7 +221,7 @@ func metaAccess(v *view) {
 	r := v.permissions()
 	held, rules := r.accounts(), r.boundRules()
 	deploys := map[string]string{} // by lists of rules: thousands of accounts can have the same
-	for _, account := range slices.Sorted(maps.Keys(held)) {
+	for _, account := range lists.Keys(held) {
 		bindings := held[account]
 		key, bound := "", [][]rbacv1.PolicyRule{}
 		for _, i := range bindings {
@@ -325,7 +324,7 @@ func (p *permissions) open() []*rbac.Role {
 // crdsOf returns the CustomResourceDefinitions of the API groups that the roles of an operator name. If they name none
 // of the tree but have a *, any of them may be the operator's.
 func (v *view) crdsOf(apis []string) []olm.Kind {
-	all := lists.Map(slices.Sorted(maps.Keys(v.crds)), func(key string) olm.Kind { return v.crds[key] })
+	all := lists.Map(lists.Keys(v.crds), func(key string) olm.Kind { return v.crds[key] })
 	own := lists.Filter(all, func(c olm.Kind) bool { return slices.Contains(apis, c.Group) })
 	if len(own) == 0 && slices.Contains(apis, "*") {
 		return all

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -175,7 +174,7 @@ func groupAccess(v *view) {
 }
 
 func oneGroup(v *view) {
-	for _, namespace := range slices.Sorted(maps.Keys(v.groupsIn)) {
+	for _, namespace := range lists.Keys(v.groupsIn) {
 		groups := v.groupsIn[namespace]
 		for _, g := range groups[1:] {
 			if g.Name != groups[0].Name {
@@ -199,7 +198,7 @@ func groupTargets(v *view) {
 			v.hit(g.Object, "spec.selector", "a label selector sets the targets",
 				"list the one namespace in targetNamespaces")
 		default:
-			for _, field := range slices.Sorted(maps.Keys(g.spec)) {
+			for _, field := range lists.Keys(g.spec) {
 				value := g.spec[field]
 				empty := value == nil || field == "selector" || field == "targetNamespaces" ||
 					field == "upgradeStrategy" && value == "Default"

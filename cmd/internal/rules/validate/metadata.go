@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"slices"
@@ -133,7 +132,7 @@ var dependencyFields = map[string][]string{
 func checkDependency(d bundle.Property) (field, tip, msg string) {
 	required, ok := dependencyFields[d.Type]
 	if !ok {
-		unknown := text.Unknown("type", d.Type, slices.Sorted(maps.Keys(dependencyFields)))
+		unknown := text.Unknown("type", d.Type, lists.Keys(dependencyFields))
 		return "type", unknown.Hint(), unknown.Error()
 	}
 	var value map[string]any
@@ -201,7 +200,7 @@ func Package(ctx context.Context, dir string, so catalog.Options, o Options) ([]
 
 // csvOf returns the ClusterServiceVersion of a version, even if the bundle is not valid, or nil.
 func csvOf(v catalog.ConvertedBundle) *manifest.Object {
-	for _, name := range slices.Sorted(maps.Keys(v.Files)) {
+	for _, name := range lists.Keys(v.Files) {
 		docs, err := manifest.ReadFile(name, v.Files[name], manifest.Limits{})
 		if err != nil {
 			continue
