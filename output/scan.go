@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -139,13 +140,11 @@ func tooMany(t target) error {
 }
 
 func (tr *tree) unowned() int {
-	owned, n := tr.ownedDirs(), 0
-	for _, p := range tr.paths {
-		if _, ok := tr.files[p]; !ok && !owned[p] && !tr.isLock(p) {
-			n++
-		}
-	}
-	return n
+	owned := tr.ownedDirs()
+	return lists.Count(tr.paths, func(p string) bool {
+		_, ok := tr.files[p]
+		return !ok && !owned[p] && !tr.isLock(p)
+	})
 }
 
 func (tr *tree) isLock(p string) bool {

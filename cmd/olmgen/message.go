@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -53,9 +54,7 @@ type stdoutWriter struct {
 
 func (s *stdoutWriter) Write(p []byte) (int, error) {
 	n, err := s.Writer.Write(p)
-	if s.err == nil {
-		s.err = err
-	}
+	s.err = cmp.Or(s.err, err)
 	return n, err
 }
 

@@ -29,9 +29,7 @@ func ByName(objects []*manifest.Object) (map[string]*CRD, error) {
 		if o.Name == "" {
 			return nil, o.Errorf("metadata.name", "missing")
 		}
-		if out[o.Name] == nil {
-			out[o.Name] = &CRD{Object: o}
-		}
+		out[o.Name] = cmp.Or(out[o.Name], &CRD{Object: o})
 	}
 	return out, nil
 }

@@ -138,11 +138,7 @@ func (b *Builder) parse(k *Kustomization) error {
 // entries notes everything that a kustomization names. The error is about the first thing that is not here.
 func (b *Builder) entries(k *Kustomization) error {
 	var first error
-	note := func(err error) {
-		if first == nil {
-			first = err
-		}
-	}
+	note := func(err error) { first = cmp.Or(first, err) }
 	if len(k.spec.HelmCharts)+len(k.spec.HelmChartInflationGenerator) > 0 {
 		note(k.errorf("helmCharts", "it has a Helm chart, which olmgen does not render"))
 	}

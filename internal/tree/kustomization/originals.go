@@ -1,6 +1,7 @@
 package kustomization
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -70,9 +71,7 @@ func (b *Builder) match(k *Kustomization, built []*resource.Resource) []*origina
 	groups := map[[2]string]*group{}
 	for i, r := range built {
 		key := [2]string{r.GetGvk().Group, r.GetKind()}
-		if groups[key] == nil {
-			groups[key] = &group{}
-		}
+		groups[key] = cmp.Or(groups[key], &group{})
 		groups[key].built = append(groups[key].built, i)
 	}
 	for _, o := range b.originals(k) {
