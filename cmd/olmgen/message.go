@@ -133,8 +133,11 @@ func indented(message string) string {
 	return strings.Join(lines, "\n")
 }
 
-// checkNamespace refuses a value of --namespace that is no name, as a wrong command line.
+// checkNamespace refuses a value of --namespace that is no name, as a wrong command line. The flag may not be given.
 func checkNamespace(namespace string) error {
+	if namespace == "" {
+		return nil
+	}
 	err := config.CheckNamespace(namespace)
 	if bad, ok := errors.AsType[*config.FlagError](err); ok {
 		return &usageError{"--namespace: " + bad.Msg, bad.Tip}

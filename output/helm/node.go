@@ -9,6 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // installSite is where an operator goes: its namespace and the namespaces that it watches, sorted.
@@ -231,10 +232,7 @@ func (m *model) describes(p installSite, objects []generate.Object) (bool, error
 // compare returns the entries that differ from the objects of p, and the objects that no entry describes.
 func (m *model) compare(p installSite, objects []generate.Object) (wrong []*entry, further []generate.Object,
 	err error) {
-	want := make(map[string]generate.Object, len(objects))
-	for _, o := range objects {
-		want[identity(o)] = o
-	}
+	want := lists.By(objects, identity)
 	explained := map[string]bool{}
 	for i := range m.entries {
 		e := &m.entries[i]
@@ -253,11 +251,7 @@ func (m *model) compare(p installSite, objects []generate.Object) (wrong []*entr
 			explained[id] = true
 		}
 	}
-	for _, o := range objects {
-		if !explained[identity(o)] {
-			further = append(further, o)
-		}
-	}
+	further = lists.Filter(objects, func(o generate.Object) bool { return !explained[identity(o)] })
 	return wrong, further, nil
 }
 
@@ -293,7 +287,6 @@ func identity(o generate.Object) string {
 }
 
 func identify(v map[string]any) (apiVersion, kind, namespace, name string) {
-	stringAt := func(m map[string]any, key string) string { s, _ := m[key].(string); return s }
-	meta, _ := v["metadata"].(map[string]any)
-	return stringAt(v, "apiVersion"), stringAt(v, "kind"), stringAt(meta, "namespace"), stringAt(meta, "name")
+	meta := dig(v, "metadata")
+	return olm.Text(v["apiVersion"]), olm.Text(v["kind"]), olm.Text(meta["namespace"]), olm.Text(meta["name"])
 }

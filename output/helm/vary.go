@@ -250,8 +250,7 @@ func (m *model) setFile(c *Chart, e *entry, p installSite) {
 		e.file = c.FileName(e.object)
 	}
 	if e.each {
-		target := e.object.Namespace
-		target = cmp.Or(target, e.object.Name)
+		target := cmp.Or(e.object.Namespace, e.object.Name)
 		e.file = strings.Replace(e.file, "_"+target, "_targets", 1)
 	}
 	base := strings.TrimSuffix(e.file, ".yaml")
