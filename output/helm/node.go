@@ -215,18 +215,21 @@ func (e *entry) objects(p installSite) []map[string]any {
 	return lists.Map(p.without(), func(t string) map[string]any { return at(e.value, p, t).(map[string]any) })
 }
 
-// describesRendering reports whether the operator renders, and to what the model describes.
-func (m *model) describesRendering(c *Chart, p installSite) (bool, error) {
+// checkRendering returns errNotAValue unless the operator renders, and to what the model describes.
+func (m *model) checkRendering(c *Chart, p installSite) error {
 	objects, err := c.RenderIn(p.namespace, p.targets)
 	if err != nil {
-		return false, nil //nolint:nilerr // the model is for namespaces that OLM supports
+		return errNotAValue // the model is for namespaces that OLM supports
 	}
-	return m.describes(p, objects)
+	return m.check(p, objects)
 }
 
-func (m *model) describes(p installSite, objects []generate.Object) (bool, error) {
+func (m *model) check(p installSite, objects []generate.Object) error {
 	wrong, further, err := m.compare(p, objects)
-	return len(wrong)+len(further) == 0, err
+	if err == nil && len(wrong)+len(further) > 0 {
+		return errNotAValue
+	}
+	return err
 }
 
 // compare returns the entries that differ from the objects of p, and the objects that no entry describes.

@@ -2,7 +2,6 @@ package kustomization
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"path/filepath"
 	"reflect"
@@ -45,17 +44,11 @@ func (b *Builder) originals(k *Kustomization) []*original {
 		}
 	}
 	collect(slices.Concat(k.spec.Resources, k.old().bases))
-	generated := func(field, kind string, i int, args types.GeneratorArgs) {
+	k.generators(func(field, kind string, args types.GeneratorArgs) {
 		if args.Behavior == "" || args.Behavior == "create" {
-			list = append(list, &original{kind: kind, name: args.Name, by: k, field: fmt.Sprintf("%s[%d]", field, i)})
+			list = append(list, &original{kind: kind, name: args.Name, by: k, field: field})
 		}
-	}
-	for i, g := range k.spec.ConfigMapGenerator {
-		generated("configMapGenerator", "ConfigMap", i, g.GeneratorArgs)
-	}
-	for i, g := range k.spec.SecretGenerator {
-		generated("secretGenerator", "Secret", i, g.GeneratorArgs)
-	}
+	})
 	collect(k.spec.Components)
 	k.made = list
 	return list
