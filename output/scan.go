@@ -78,9 +78,6 @@ func readTree(t target) (*tree, error) {
 
 // list reads the entries below dir. It calls check, if it is not nil, for every entry, and stops at an error.
 func (tr *tree) list(dir string, check func(p string) error) error {
-	if tr.info == nil {
-		tr.info = map[string]fs.FileInfo{}
-	}
 	return filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || name == dir {
 			return err
@@ -245,7 +242,7 @@ func CRLF(dir string, files Files) int {
 
 // verify returns an error if root is not the tree that was read. The new tree has what is written to a hard link.
 func (tr *tree) verify(t target, root string, linked map[string]bool) error {
-	var now tree
+	now := newTree(nil)
 	if err := now.list(root, nil); err != nil {
 		return err
 	}
