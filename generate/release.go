@@ -282,7 +282,8 @@ func (n *needed) served(group, version, kind string) bool {
 	of := func(d v1alpha1.APIServiceDescription) bool {
 		return d.Group == group && d.Version == version && d.Kind == kind
 	}
-	return slices.ContainsFunc(n.bundle.CSV.Spec.APIServiceDefinitions.Owned, of) || n.options.neighbors.apis[olm.API{Group: group, Version: version, Kind: kind}.String()]
+	return slices.ContainsFunc(n.bundle.CSV.Spec.APIServiceDefinitions.Owned, of) ||
+		n.options.neighbors.apis[olm.API{Group: group, Version: version, Kind: kind}.String()]
 }
 
 func serves(c *bundle.CRD, version string) bool {
