@@ -155,11 +155,7 @@ var WarningClasses = []string{WarnAggregatedRules, WarnAPIVersion, WarnConversio
 
 // Shipped returns what the bundle has beside its ClusterServiceVersion.
 func (b *Bundle) Shipped() []*manifest.Object {
-	out := slices.Clone(b.Others)
-	for _, crd := range b.CRDs {
-		out = append(out, crd.Object)
-	}
-	return out
+	return slices.Concat(b.Others, lists.Map(b.CRDs, func(crd *CRD) *manifest.Object { return crd.Object }))
 }
 
 // Owns reports whether the CSV owns the CRD.
@@ -217,9 +213,7 @@ func (b *Bundle) CatalogProperties() []Property {
 	for _, a := range olm.RequiredAPIs(&b.CSV.Spec) {
 		add("olm.gvk.required", gvk(a))
 	}
-	for _, d := range b.Dependencies {
-		list = append(list, requirement(d))
-	}
+	list = append(list, lists.Map(b.Dependencies, requirement)...)
 	slices.SortStableFunc(list, func(a, b Property) int {
 		return strings.Compare(a.Type+"\x00"+string(a.Value), b.Type+"\x00"+string(b.Value))
 	})

@@ -60,9 +60,7 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	if err := c.checkHelm(cmp.Or(o.Layout, c.Output.Layout), cmp.Or(o.HelmCRDs, c.Output.HelmCRDs)); err != nil {
 		return nil, err
 	}
-	if o.Catalogs == nil {
-		o.Catalogs = &catalog.Cache{}
-	}
+	o.Catalogs = cmp.Or(o.Catalogs, &catalog.Cache{})
 	c, added, err := c.withDependencies(ctx, o)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
@@ -145,12 +146,9 @@ func (r *rendering) shared(a olm.API) string {
 
 // defaultRoles returns the default roles that a user role is aggregated to, sorted: the suffix is admin, edit or view.
 func (r *rendering) defaultRoles(suffix string) (roles []string) {
-	for _, to := range r.aggregateTo() {
-		if string(to) == suffix || to == "cluster-reader" && suffix == "view" {
-			roles = append(roles, string(to))
-		}
-	}
-	return lists.SortedUnique(roles)
+	return lists.SortedUnique(text.Words(lists.Filter(r.aggregateTo(), func(to DefaultRole) bool {
+		return string(to) == suffix || to == "cluster-reader" && suffix == "view"
+	})))
 }
 
 // aggregateTo returns the default roles that get the user roles. OLM aggregates them to admin, edit

@@ -37,10 +37,8 @@ func (r *rendering) deployment(d v1alpha1.StrategyDeploymentSpec) {
 	if i >= 0 {
 		mountCertificates(&spec.Template.Spec, r.serving[i].account, r.certs.secret(r.serving[i]))
 	}
-	annotations := maps.Clone(spec.Template.Annotations)
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
+	annotations := map[string]string{}
+	maps.Copy(annotations, spec.Template.Annotations)
 	maps.Copy(annotations, r.podAnnotations(deployment))
 	spec.Template.Annotations = annotations
 	configure(r.options.Config, &deployment)
@@ -235,13 +233,8 @@ func configure(c *v1alpha1.SubscriptionConfig, d *appsv1.Deployment) {
 
 // appendNew appends what the list did not have from the start.
 func appendNew[T any](list, add []T) []T {
-	out := slices.Clone(list)
-	for _, x := range add {
-		if !slices.ContainsFunc(list, func(y T) bool { return reflect.DeepEqual(x, y) }) {
-			out = append(out, x)
-		}
-	}
-	return out
+	isNew := func(x T) bool { return !slices.ContainsFunc(list, func(y T) bool { return reflect.DeepEqual(x, y) }) }
+	return slices.Concat(list, lists.Filter(add, isNew))
 }
 
 // replaceOrAppend replaces the first entry of a name that the list had from the start, and appends the others.
@@ -326,9 +319,7 @@ func applyDefaults(csv *v1alpha1.ClusterServiceVersion) {
 
 func defaultContainer(c *corev1.Container) {
 	for i := range c.Ports {
-		if c.Ports[i].Protocol == "" {
-			c.Ports[i].Protocol = corev1.ProtocolTCP
-		}
+		setDefault(&c.Ports[i].Protocol, corev1.ProtocolTCP)
 	}
 	for _, p := range []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
 		if p != nil && p.GRPC != nil && p.GRPC.Service == nil {

@@ -182,9 +182,7 @@ func (o Options) complete(b *bundle.Bundle) (Options, error) {
 }
 
 func setDefault[T ~string](field *T, value T) {
-	if *field == "" {
-		*field = value
-	}
+	*field = cmp.Or(*field, value)
 }
 
 // GroupName returns the name of the OperatorGroup of a single operator: the package name, or a name near it if the

@@ -279,12 +279,11 @@ func (n *needed) served(group, version, kind string) bool {
 			return true
 		}
 	}
-	for _, d := range n.bundle.CSV.Spec.APIServiceDefinitions.Owned {
-		if d.Group == group && d.Version == version && d.Kind == kind {
-			return true
-		}
+	of := func(d v1alpha1.APIServiceDescription) bool {
+		return d.Group == group && d.Version == version && d.Kind == kind
 	}
-	return n.options.neighbors.apis[olm.API{Group: group, Version: version, Kind: kind}.String()]
+	return slices.ContainsFunc(n.bundle.CSV.Spec.APIServiceDefinitions.Owned, of) ||
+		n.options.neighbors.apis[olm.API{Group: group, Version: version, Kind: kind}.String()]
 }
 
 func serves(c *bundle.CRD, version string) bool {

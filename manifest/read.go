@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -308,9 +309,7 @@ func endsInBlock(n *yaml.Node) bool {
 }
 
 func (d *Document) reprint(why string) {
-	if d.ReprintReason == "" {
-		d.ReprintReason = why
-	}
+	d.ReprintReason = cmp.Or(d.ReprintReason, why)
 }
 
 // duplicateKeys looks for keys that are the same in JSON, and for merge keys, which kustomize does not know.
@@ -339,12 +338,7 @@ func (d *Document) duplicateKeys(n *yaml.Node) {
 }
 
 func (d *Document) errorf(line int, field, format string, args ...any) *Error {
-	if line > 0 {
-		line += d.Line - 1
-	} else {
-		line = d.Line
-	}
-	return &Error{File: d.File, Line: line, Field: field, Msg: fmt.Sprintf(format, args...)}
+	return &Error{File: d.File, Line: max(line, 1) + d.Line - 1, Field: field, Msg: fmt.Sprintf(format, args...)}
 }
 
 // Object returns the document's mapping as an object, even if it has no kind. Other than a mapping it is an error.

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -36,9 +37,7 @@ type Operator struct {
 
 // SingleOperator returns the tree of a single operator. Without templates, olmgen's own are used.
 func SingleOperator(o Operator, t *templates.Set) Tree {
-	if o.Result == nil {
-		o.Result = &generate.Result{}
-	}
+	o.Result = cmp.Or(o.Result, &generate.Result{})
 	objects := lists.Map(o.Objects, func(x generate.Object) generate.Shared {
 		return generate.Shared{Object: x, Operators: []int{0}}
 	})

@@ -318,8 +318,6 @@ func newLocks(sources []Source, files map[string]map[string]string) (locks, erro
 	return out, nil
 }
 
-func (l locks) dirs() []string { return slices.Sorted(maps.Keys(l)) }
-
 func (l locks) differences(old locks) (out []differing) {
 	for _, dir := range lists.Keys(l, old) {
 		before, was := old[dir]
@@ -351,12 +349,10 @@ func checkOwner(name string, old, now []Source, removed int) error {
 }
 
 func otherOwner(old, now []Source) bool {
-	for _, s := range old {
-		if slices.ContainsFunc(now, func(n Source) bool { return s.pkg() == n.pkg() || s.origin() == n.origin() }) {
-			return false
-		}
+	same := func(s Source) bool {
+		return slices.ContainsFunc(now, func(n Source) bool { return s.pkg() == n.pkg() || s.origin() == n.origin() })
 	}
-	return len(old) > 0 && len(now) > 0
+	return len(old) > 0 && len(now) > 0 && !slices.ContainsFunc(old, same)
 }
 
 // pkg returns the package of a bundle. Older locks do not have it: then it is the name of the CSV without its version.
@@ -389,7 +385,7 @@ func described(dir string, sources []Source) string {
 
 func (l locks) sources() []Source {
 	var all []Source
-	for _, dir := range l.dirs() {
+	for _, dir := range lists.Keys(l) {
 		for _, s := range l[dir].Sources {
 			s.Lock = dir
 			all = append(all, s)

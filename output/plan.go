@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -236,7 +237,7 @@ func (p *planner) show(paths []string) string {
 func (p *planner) finish() {
 	p.changed = len(p.result.Added)+len(p.result.Changed)+len(p.result.Removed) > 0 || len(p.locks) != len(p.old.locks)
 	dirs := map[string]bool{}
-	for _, dir := range p.locks.dirs() {
+	for _, dir := range lists.Keys(p.locks) {
 		path, data := lockPath(dir), p.locks[dir].data
 		before, ok := p.old.locks[dir]
 		same := ok && bytes.Equal(data, before.data)

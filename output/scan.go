@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -77,9 +78,6 @@ func readTree(t target) (*tree, error) {
 
 // list reads the entries below dir. It calls check, if it is not nil, for every entry, and stops at an error.
 func (tr *tree) list(dir string, check func(p string) error) error {
-	if tr.info == nil {
-		tr.info = map[string]fs.FileInfo{}
-	}
 	return filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || name == dir {
 			return err
@@ -139,13 +137,11 @@ func tooMany(t target) error {
 }
 
 func (tr *tree) unowned() int {
-	owned, n := tr.ownedDirs(), 0
-	for _, p := range tr.paths {
-		if _, ok := tr.files[p]; !ok && !owned[p] && !tr.isLock(p) {
-			n++
-		}
-	}
-	return n
+	owned := tr.ownedDirs()
+	return lists.Count(tr.paths, func(p string) bool {
+		_, ok := tr.files[p]
+		return !ok && !owned[p] && !tr.isLock(p)
+	})
 }
 
 func (tr *tree) isLock(p string) bool {
@@ -246,7 +242,7 @@ func CRLF(dir string, files Files) int {
 
 // verify returns an error if root is not the tree that was read. The new tree has what is written to a hard link.
 func (tr *tree) verify(t target, root string, linked map[string]bool) error {
-	var now tree
+	now := newTree(nil)
 	if err := now.list(root, nil); err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func eachTarEntry(name string, m *meter, maxEntries int, visit func(*tar.Header,
 			return readError(name, "", err)
 		}
 		if count >= maxEntries {
-			return &entryError{name, h.Name, fmt.Errorf("is over the limit of %d entries", maxEntries)}
+			return entryError(name, h.Name, fmt.Errorf("is over the limit of %d entries", maxEntries))
 		}
 		end = m.read
 		switch h.Typeflag {
@@ -105,7 +105,7 @@ func eachTarEntry(name string, m *meter, maxEntries int, visit func(*tar.Header,
 		}
 		isSparse := func(key string) bool { return strings.HasPrefix(key, "GNU.sparse.") }
 		if h.Typeflag == tar.TypeGNUSparse || lists.Any(maps.Keys(h.PAXRecords), isSparse) {
-			return &entryError{name, h.Name, errors.New("is a sparse file")}
+			return entryError(name, h.Name, errors.New("is a sparse file"))
 		}
 		if err := visit(h, r); err != nil {
 			return err

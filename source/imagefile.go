@@ -200,7 +200,7 @@ func (u *unpackedFile) Close() error {
 func (a *dockerArchive) addEntry(h *tar.Header, r io.Reader) error {
 	p, err := cleanName(h.Name)
 	if err = cmp.Or(err, checkCharacters(h.Name)); err != nil {
-		return &entryError{a.file, h.Name, err}
+		return entryError(a.file, h.Name, err)
 	}
 	e := dockerEntry{size: h.Size}
 	switch h.Typeflag {
@@ -216,10 +216,10 @@ func (a *dockerArchive) addEntry(h *tar.Header, r io.Reader) error {
 	case tar.TypeSymlink, tar.TypeLink: // docker save once wrote a link for a layer that an image has twice
 		e.link = path.Join(path.Dir(p), h.Linkname) // tarball takes both kinds of links as relative to the entry
 	default:
-		return &entryError{a.file, h.Name, errors.New("is neither file, directory nor link")}
+		return entryError(a.file, h.Name, errors.New("is neither file, directory nor link"))
 	}
 	if _, twice := a.entries[p]; twice {
-		return &entryError{a.file, h.Name, errors.New("occurs twice")}
+		return entryError(a.file, h.Name, errors.New("occurs twice"))
 	}
 	a.entries[p] = e
 	return nil
@@ -248,7 +248,7 @@ func (a *dockerArchive) checkJSON(p string) error {
 		return fmt.Errorf("%s: %w", a.file, err)
 	}
 	if e.size > maxImageJSON {
-		return &entryError{a.file, p, fmt.Errorf("is larger than %s", SizeText(maxImageJSON))}
+		return entryError(a.file, p, fmt.Errorf("is larger than %s", SizeText(maxImageJSON)))
 	}
 	return nil
 }
@@ -264,7 +264,7 @@ func (a *dockerArchive) only() (tarball.Descriptor, error) {
 	}
 	images, err := tarball.LoadManifest(a.open)
 	if err != nil {
-		return none, &entryError{a.file, "manifest.json", err}
+		return none, entryError(a.file, "manifest.json", err)
 	}
 	if len(images) != 1 {
 		tags := slices.Concat(lists.Map(images, func(i tarball.Descriptor) []string { return i.RepoTags })...)
@@ -299,7 +299,7 @@ func (a *dockerArchive) image() (*image, error) {
 	}
 	img := &image{name: a.file}
 	if img.config, err = opened.ConfigFile(); err != nil {
-		return nil, &entryError{a.file, found.Config, err}
+		return nil, entryError(a.file, found.Config, err)
 	}
 	ids := img.config.RootFS.DiffIDs
 	if len(ids) != len(found.Layers) {

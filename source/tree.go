@@ -36,18 +36,12 @@ func newTree(archive string, limits Limits) *tree {
 }
 
 func (t *tree) errorf(entry, format string, args ...any) error {
-	return &entryError{t.archive, entry, fmt.Errorf(format, args...)}
+	return entryError(t.archive, entry, fmt.Errorf(format, args...))
 }
 
-type entryError struct {
-	archive, entry string
-	err            error
+func entryError(archive, entry string, err error) error {
+	return fmt.Errorf("%s: entry %s: %w", archive, shorten(entry), err)
 }
-
-func (e *entryError) Error() string {
-	return fmt.Sprintf("%s: entry %s: %s", e.archive, shorten(e.entry), e.err)
-}
-func (e *entryError) Unwrap() error { return e.err }
 
 func shorten(s string) string {
 	if len(s) > 200 {

@@ -191,9 +191,7 @@ type Rewriter struct {
 
 // Rewriter returns a new Rewriter. That of a nil Map changes nothing.
 func (m *Map) Rewriter() *Rewriter {
-	if m == nil {
-		m = &Map{}
-	}
+	m = cmp.Or(m, &Map{})
 	return &Rewriter{m: m, used: make([]bool, len(m.entries))}
 }
 

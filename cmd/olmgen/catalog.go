@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -339,10 +340,7 @@ func (f *catalogDiffFlags) moves(cmd *cobra.Command, refs []string) error {
 	if err != nil {
 		return err
 	}
-	if err := print.Report(cmd.OutOrStdout(), d, f.format); err != nil {
-		return err
-	}
-	if err := unreadError(in.Unread); err != nil {
+	if err := cmp.Or(print.Report(cmd.OutOrStdout(), d, f.format), unreadError(in.Unread)); err != nil {
 		return err
 	}
 	if on := f.failOn.met(d.Meets); on != "" {

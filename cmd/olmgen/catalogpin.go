@@ -159,10 +159,8 @@ func (f *pinFlags) read(cmd *cobra.Command, paths []string, o *pin.Options) (err
 		}
 		return checkNotRead(f.output, refs)
 	}
-	if f.namespace != "" {
-		if err := checkNamespace(f.namespace); err != nil {
-			return err
-		}
+	if err := checkNamespace(f.namespace); err != nil {
+		return err
 	}
 	o.Name = strings.Join(paths, ", ")
 	if o.Tree, err = f.roots.read(cmd, paths, tree.Options{Output: f.output}); err != nil {

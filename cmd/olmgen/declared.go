@@ -306,9 +306,7 @@ func (f *renderFlags) reviewTree(cmd *cobra.Command, t *tree.Tree, refs []string
 	network := withInput(cmd, f.source)
 	o.Name, o.Source = strings.Join(refs, ", "), network.Source
 	o.Namespace, _ = f.options.Text(generate.OptionNamespace)
-	if catalogs.reader == nil {
-		catalogs.reader = &review.ContentReader{}
-	}
+	catalogs.reader = cmp.Or(catalogs.reader, &review.ContentReader{})
 	around := *catalogs
 	if around.around = o.Cluster; o.Over != nil {
 		around.around = slices.Concat(o.Cluster, o.Over.All)

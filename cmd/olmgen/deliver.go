@@ -24,14 +24,6 @@ import (
 	"github.com/olmgen/olmgen/output"
 )
 
-// deliver writes what is rendered, or compares it with what is there.
-func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
-	if err := f.prepare(cmd, r); err != nil {
-		return err
-	}
-	return f.finish(cmd, r)
-}
-
 // prepare says what there is to say of what is rendered, and refuses what must not be written.
 func (f *renderFlags) prepare(cmd *cobra.Command, r *config.Rendered) error {
 	if f.output != output.Stdout { // a directory that cannot be read is an error of what follows
@@ -86,6 +78,7 @@ func (f *renderFlags) prepare(cmd *cobra.Command, r *config.Rendered) error {
 	return f.keepTenants(r)
 }
 
+// finish writes what is rendered, or compares it with what is there.
 func (f *renderFlags) finish(cmd *cobra.Command, r *config.Rendered) error {
 	if f.check != "" {
 		return f.compare(cmd, r.Files, r.Sources, "rendered", text.Count(len(r.Sources), "operator"))

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"path/filepath"
 	"runtime"
 
@@ -39,12 +38,8 @@ type imagesFlags struct {
 
 func newImages() *cobra.Command {
 	f := imagesFlags{format: findings.Text}
-	cmd := &cobra.Command{
-		Use:   "images SOURCE...|TREE... | -f FILE",
-		Short: "Which images does this operator run? List them",
-		Args:  sourcesOr(&f.source.files, math.MaxInt),
-		RunE:  f.run,
-	}
+	cmd := command("images SOURCE...|TREE... | -f FILE", "Which images does this operator run? List them",
+		sourcesOr(&f.source.files, many), f.run)
 	flags := cmd.Flags()
 	formatFlag(cmd, &f.format, []findings.Format{findings.Text, findings.Tabular, findings.JSON, findings.YAML,
 		findings.Markdown, formatMirrorSet})
@@ -83,7 +78,8 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 	}
 	failed, unknown, unread, objects := 0, 0, []string(nil), []*manifest.Object(nil)
 	f.catalogs.checked = true // with the names of all trees, below
-	err = inOrder(f.workers(), len(sources), func(i int) *listed { return f.listOne(cmd, sources[i], len(sources)) },
+	err = inOrder(runtime.GOMAXPROCS(0), len(sources),
+		func(i int) *listed { return f.listOne(cmd, sources[i], len(sources)) },
 		func(_ int, of *listed) error {
 			for _, message := range of.warnings {
 				if _, err := cmd.ErrOrStderr().Write(message); err != nil {
@@ -133,9 +129,6 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 	}
 	return nil
 }
-
-// workers returns how many sources are read at the same time. The output does not depend on it.
-func (f *imagesFlags) workers() int { return runtime.GOMAXPROCS(0) }
 
 // listed is what one of several sources has, with the warnings about it.
 type listed struct {

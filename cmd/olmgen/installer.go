@@ -64,10 +64,7 @@ func newInstallerRBAC() *cobra.Command {
 
 func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
 	trees := len(f.render.files) == 0 && isTree(refs[0])
-	if err := f.render.checkOutput(cmd); err != nil {
-		return err
-	}
-	if err := refuseTreeFlags(cmd, refs, aboutTrees...); err != nil {
+	if err := cmp.Or(f.render.checkOutput(cmd), refuseTreeFlags(cmd, refs, aboutTrees...)); err != nil {
 		return err
 	}
 	if trees {

@@ -79,13 +79,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return exitUsage
 	}
 	cmd, err := root.ExecuteContextC(ctx)
-	if err == nil {
-		err = *unknown
-	}
-	if out.err != nil {
-		err = out.err // help and lists are printed without a look at it
-	}
-	if err == nil {
+	// help and lists are printed without a look at out.err
+	if err = cmp.Or(out.err, err, *unknown); err == nil {
 		return exitDone
 	}
 	if by, ok := errors.AsType[*signalError](context.Cause(ctx)); ok && errors.Is(err, context.Canceled) {

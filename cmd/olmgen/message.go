@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -53,9 +54,7 @@ type stdoutWriter struct {
 
 func (s *stdoutWriter) Write(p []byte) (int, error) {
 	n, err := s.Writer.Write(p)
-	if s.err == nil {
-		s.err = err
-	}
+	s.err = cmp.Or(s.err, err)
 	return n, err
 }
 
@@ -134,8 +133,11 @@ func indented(message string) string {
 	return strings.Join(lines, "\n")
 }
 
-// checkNamespace refuses a value of --namespace that is no name, as a wrong command line.
+// checkNamespace refuses a value of --namespace that is no name, as a wrong command line. The flag may not be given.
 func checkNamespace(namespace string) error {
+	if namespace == "" {
+		return nil
+	}
 	err := config.CheckNamespace(namespace)
 	if bad, ok := errors.AsType[*config.FlagError](err); ok {
 		return &usageError{"--namespace: " + bad.Msg, bad.Tip}

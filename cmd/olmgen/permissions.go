@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -62,10 +63,8 @@ func (f *permissionsFlags) run(cmd *cobra.Command, refs []string) error {
 		return err
 	}
 	report.Findings = append([]findings.Finding{}, report.Findings...)
-	if err := print.Report(cmd.OutOrStdout(), report, f.report.format); err != nil {
-		return err
-	}
-	if err := unreadError(in.Unread); err != nil {
+	err = cmp.Or(print.Report(cmd.OutOrStdout(), report, f.report.format), unreadError(in.Unread))
+	if err != nil {
 		return err
 	}
 	if f.report.fails(report.Findings) {

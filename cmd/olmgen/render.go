@@ -208,7 +208,10 @@ func (f *renderFlags) descope(cmd *cobra.Command, refs []string, dir string) err
 			return fmt.Errorf("--tree: %w", err)
 		}
 	}
-	if err := f.deliver(cmd, r); err != nil {
+	if err := f.prepare(cmd, r); err != nil {
+		return err
+	}
+	if err := f.finish(cmd, r); err != nil {
 		return err
 	}
 	f.sayScope(cmd, b.CSV, known, r.Operators[0].Namespace, r.Operators[0].Bound)

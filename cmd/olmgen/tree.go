@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -202,9 +203,7 @@ func (f *treeCatalogs) open(cmd *cobra.Command, t *tree.Tree, network fbc.Option
 // given reads the catalogs of the flags, as far as objects ask for them.
 func (f *treeCatalogs) given(cmd *cobra.Command, network fbc.Options, objects []*manifest.Object) (predict.Catalogs,
 	error) {
-	if f.reader == nil {
-		f.reader = &review.ContentReader{}
-	}
+	f.reader = cmp.Or(f.reader, &review.ContentReader{})
 	if !f.checked {
 		if err := checkCatalogNames(cmd, f.values, slices.Concat(objects, f.around)); err != nil {
 			return predict.Catalogs{}, err

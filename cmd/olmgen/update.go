@@ -176,10 +176,8 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 	case slices.Contains(paths, tree.Stdin):
 		return nil, nil, &usageError{"standard input cannot be rewritten", "name a file or directory"}
 	}
-	if f.namespace != "" {
-		if err := checkNamespace(f.namespace); err != nil {
-			return nil, nil, err
-		}
+	if err := checkNamespace(f.namespace); err != nil {
+		return nil, nil, err
 	}
 	t, err := f.roots.read(cmd, paths, tree.Options{})
 	if err != nil {
@@ -197,7 +195,12 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 	if err != nil {
 		return nil, nil, err
 	}
-	selected := func(name string) bool { return selects(t.Objects, name) }
+	selected := func(name string) bool { // by a ClusterExtension
+		return slices.ContainsFunc(t.Objects, func(o *manifest.Object) bool {
+			label, err := o.Get("spec", "source", "catalog", "selector", "matchLabels", predict.LabelCatalogName)
+			return err == nil && label == name && o.Kind == olm.KindClusterExtension
+		})
+	}
 	serving := treeCatalogs{values: lock.Serving(f.catalogs, selected), checked: true}
 	catalogs, err := serving.open(cmd, t, f.render.source)
 	if err != nil {
@@ -243,14 +246,6 @@ func (f *updateFlags) readHeld(file string) ([]byte, error) {
 		return nil, err
 	}
 	return whole.ReadFile(filepath.FromSlash(file), budget.TreeFile)
-}
-
-// selects reports whether a ClusterExtension selects a ClusterCatalog by its name.
-func selects(objects []*manifest.Object, catalog string) bool {
-	return slices.ContainsFunc(objects, func(o *manifest.Object) bool {
-		label, err := o.Get("spec", "source", "catalog", "selector", "matchLabels", predict.LabelCatalogName)
-		return err == nil && label == catalog && o.Kind == olm.KindClusterExtension
-	})
 }
 
 // lock returns the lock of the pin; without --pin it is empty.

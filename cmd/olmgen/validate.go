@@ -149,10 +149,8 @@ func newCheck() *cobra.Command {
 }
 
 func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
-	if cmd.Flags().Changed("namespace") {
-		if err := checkNamespace(f.options.Namespace); err != nil {
-			return err
-		}
+	if err := checkNamespace(f.options.Namespace); err != nil {
+		return err
 	}
 	for _, p := range paths {
 		if err := f.refuseBundles(p); err != nil {

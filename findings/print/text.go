@@ -159,10 +159,7 @@ func rowText(t findings.Table, row []findings.Cell, widths []int) string {
 
 // short returns the cell where there is little room.
 func short(c findings.Cell) string {
-	if c.Sign != "" {
-		return c.Sign
-	}
-	return join("; ", c.Text, c.Note)
+	return cmp.Or(c.Sign, join("; ", c.Text, c.Note))
 }
 
 const (

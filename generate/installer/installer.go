@@ -2,6 +2,7 @@
 package installer
 
 import (
+	"cmp"
 	"fmt"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -100,9 +101,7 @@ func (d *derivation) in(namespace string) *atoms {
 	if namespace == "" {
 		return d.cluster
 	}
-	if d.namespaces[namespace] == nil {
-		d.namespaces[namespace] = &atoms{}
-	}
+	d.namespaces[namespace] = cmp.Or(d.namespaces[namespace], &atoms{})
 	return d.namespaces[namespace]
 }
 

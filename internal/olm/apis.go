@@ -1,6 +1,7 @@
 package olm
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,10 +24,7 @@ func (a API) String() string { return a.Kind + "." + a.Version + "." + a.Group }
 
 // Object returns the name of the CRD or of the APIService.
 func (a API) Object() string {
-	if a.CRD != "" {
-		return a.CRD
-	}
-	return a.Version + "." + a.Group
+	return cmp.Or(a.CRD, a.Version+"."+a.Group)
 }
 
 // OwnedAPIs returns the APIs that a ClusterServiceVersion owns, in its order, each once, with the versions that it

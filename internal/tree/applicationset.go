@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -215,10 +216,7 @@ func (p parameters) fill(v any) any {
 		}
 		return action().ReplaceAllStringFunc(s, func(found string) string {
 			m := action().FindStringSubmatch(found)
-			name := m[3]
-			if name == "" {
-				name = m[1] + "." + m[2]
-			}
+			name := cmp.Or(m[3], m[1]+"."+m[2])
 			if value, ok := p[name]; ok {
 				return value
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // installSite is where an operator goes: its namespace and the namespaces that it watches, sorted.
@@ -214,27 +215,27 @@ func (e *entry) objects(p installSite) []map[string]any {
 	return lists.Map(p.without(), func(t string) map[string]any { return at(e.value, p, t).(map[string]any) })
 }
 
-// describesRendering reports whether the operator renders, and to what the model describes.
-func (m *model) describesRendering(c *Chart, p installSite) (bool, error) {
+// checkRendering returns errNotAValue unless the operator renders, and to what the model describes.
+func (m *model) checkRendering(c *Chart, p installSite) error {
 	objects, err := c.RenderIn(p.namespace, p.targets)
 	if err != nil {
-		return false, nil //nolint:nilerr // the model is for namespaces that OLM supports
+		return errNotAValue // the model is for namespaces that OLM supports
 	}
-	return m.describes(p, objects)
+	return m.check(p, objects)
 }
 
-func (m *model) describes(p installSite, objects []generate.Object) (bool, error) {
+func (m *model) check(p installSite, objects []generate.Object) error {
 	wrong, further, err := m.compare(p, objects)
-	return len(wrong)+len(further) == 0, err
+	if err == nil && len(wrong)+len(further) > 0 {
+		return errNotAValue
+	}
+	return err
 }
 
 // compare returns the entries that differ from the objects of p, and the objects that no entry describes.
 func (m *model) compare(p installSite, objects []generate.Object) (wrong []*entry, further []generate.Object,
 	err error) {
-	want := make(map[string]generate.Object, len(objects))
-	for _, o := range objects {
-		want[identity(o)] = o
-	}
+	want := lists.By(objects, identity)
 	explained := map[string]bool{}
 	for i := range m.entries {
 		e := &m.entries[i]
@@ -253,11 +254,7 @@ func (m *model) compare(p installSite, objects []generate.Object) (wrong []*entr
 			explained[id] = true
 		}
 	}
-	for _, o := range objects {
-		if !explained[identity(o)] {
-			further = append(further, o)
-		}
-	}
+	further = lists.Filter(objects, func(o generate.Object) bool { return !explained[identity(o)] })
 	return wrong, further, nil
 }
 
@@ -293,7 +290,6 @@ func identity(o generate.Object) string {
 }
 
 func identify(v map[string]any) (apiVersion, kind, namespace, name string) {
-	stringAt := func(m map[string]any, key string) string { s, _ := m[key].(string); return s }
-	meta, _ := v["metadata"].(map[string]any)
-	return stringAt(v, "apiVersion"), stringAt(v, "kind"), stringAt(meta, "namespace"), stringAt(meta, "name")
+	meta := dig(v, "metadata")
+	return olm.Text(v["apiVersion"]), olm.Text(v["kind"]), olm.Text(meta["namespace"]), olm.Text(meta["name"])
 }

@@ -104,9 +104,7 @@ func (s *settings) csv(v map[string]any) bool {
 	for _, x := range list {
 		d, _ := x.(map[string]any)
 		name, _ := d["name"].(string)
-		if s.reuse(name, d) {
-			changed = true
-		}
+		changed = s.reuse(name, d) || changed
 	}
 	return changed
 }

@@ -75,11 +75,8 @@ func (c *Chart) parameterize(namespace, targets bool) (*model, error) {
 			return nil, err
 		}
 	}
-	switch same, err := m.describes(usual, c.Objects); {
-	case err != nil:
+	if err := m.check(usual, c.Objects); err != nil {
 		return nil, err
-	case !same:
-		return nil, errNotAValue
 	}
 	varies := func(e entry) bool { return e.value != nil || e.only != "" || len(e.except) > 0 }
 	if c.CRDs == CRDsDirectory &&
@@ -127,10 +124,8 @@ func (m *model) verify(c *Chart, names []string) error {
 	if m.targets && len(p.targets) > 1 {
 		p.targets = append(p.targets, long[3])
 	}
-	if same, err := m.describesRendering(c, p); err != nil {
+	if err := m.checkRendering(c, p); err != nil {
 		return err
-	} else if !same {
-		return errNotAValue
 	}
 	if !m.targets || len(p.targets) < 2 {
 		return nil
@@ -138,8 +133,10 @@ func (m *model) verify(c *Chart, names []string) error {
 	p = c.place(m, names[0], c.targetsFrom(names[1:]))
 	p.targets = append(p.targets, p.namespace)
 	slices.Sort(p.targets)
-	var err error
-	m.own, err = m.describesRendering(c, p)
+	err := m.checkRendering(c, p)
+	if m.own = err == nil; errors.Is(err, errNotAValue) {
+		return nil
+	}
 	return err
 }
 
@@ -165,10 +162,8 @@ func (m *model) fixNamespaces(c *Chart, names []string) error {
 		if err := m.read(c, further, newSentinels(p, false, m.targets), ns, c.place(m, ns, c.Targets)); err != nil {
 			return err
 		}
-		if same, err := m.describes(p, objects); err != nil {
+		if err := m.check(p, objects); err != nil {
 			return err
-		} else if !same {
-			return errNotAValue
 		}
 	}
 	return nil
@@ -250,8 +245,7 @@ func (m *model) setFile(c *Chart, e *entry, p installSite) {
 		e.file = c.FileName(e.object)
 	}
 	if e.each {
-		target := e.object.Namespace
-		target = cmp.Or(target, e.object.Name)
+		target := cmp.Or(e.object.Namespace, e.object.Name)
 		e.file = strings.Replace(e.file, "_"+target, "_targets", 1)
 	}
 	base := strings.TrimSuffix(e.file, ".yaml")

@@ -231,23 +231,19 @@ func fits(schemas []*Props, v any) bool {
 		if len(s.Enum) > 0 && !slices.Contains(enumOf(s), v) {
 			return false
 		}
+		ok := true
 		switch v := v.(type) {
 		case string:
-			if !fitsText(s, v) {
-				return false
-			}
+			ok = fitsText(s, v)
 		case int64:
-			if s.Type != "" && s.Type != "integer" && s.Type != "number" || !fitsNumber(s, float64(v)) {
-				return false
-			}
+			ok = (s.Type == "" || s.Type == "integer" || s.Type == "number") && fitsNumber(s, float64(v))
 		case float64:
-			if s.Type != "" && s.Type != "number" || !fitsNumber(s, v) {
-				return false
-			}
+			ok = (s.Type == "" || s.Type == "number") && fitsNumber(s, v)
 		case bool:
-			if s.Type != "" && s.Type != "boolean" {
-				return false
-			}
+			ok = s.Type == "" || s.Type == "boolean"
+		}
+		if !ok {
+			return false
 		}
 	}
 	return true

@@ -114,9 +114,7 @@ func (s *Search) search(steps []Step, now *Props, alone *apiserver.Server) strin
 // aroundOf returns what is around a field.
 func (s *Search) aroundOf(steps []Step) *around {
 	path := pathOf(steps[:max(0, len(steps)-1)])
-	if s.around[path] == nil {
-		s.around[path] = &around{}
-	}
+	s.around[path] = cmp.Or(s.around[path], &around{})
 	return s.around[path]
 }
 

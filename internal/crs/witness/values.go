@@ -1,6 +1,7 @@
 package witness
 
 import (
+	"cmp"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -295,9 +296,7 @@ func (g *generator) along(s *Props, steps []Step, value any) any {
 	if len(steps) == 0 {
 		return value
 	}
-	if s == nil {
-		s = &Props{}
-	}
+	s = cmp.Or(s, &Props{})
 	step := steps[0]
 	inner := g.along(below(s, step), steps[1:], value)
 	if step.Items {

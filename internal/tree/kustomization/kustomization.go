@@ -138,11 +138,7 @@ func (b *Builder) parse(k *Kustomization) error {
 // entries notes everything that a kustomization names. The error is about the first thing that is not here.
 func (b *Builder) entries(k *Kustomization) error {
 	var first error
-	note := func(err error) {
-		if first == nil {
-			first = err
-		}
-	}
+	note := func(err error) { first = cmp.Or(first, err) }
 	if len(k.spec.HelmCharts)+len(k.spec.HelmChartInflationGenerator) > 0 {
 		note(k.errorf("helmCharts", "it has a Helm chart, which olmgen does not render"))
 	}
@@ -220,22 +216,26 @@ func (k *Kustomization) named() (list []named) {
 	})...)
 	ofReplacement := func(r types.ReplacementField) string { return r.Path }
 	add("replacements[*].path", lists.Map(k.spec.Replacements, ofReplacement)...)
-	generator := func(field string, i int, s types.KvPairSources) {
-		for _, entry := range slices.Concat(s.FileSources, s.EnvSources, []string{s.EnvSource}) {
+	k.generators(func(field, _ string, args types.GeneratorArgs) {
+		for _, entry := range slices.Concat(args.FileSources, args.EnvSources, []string{args.EnvSource}) {
 			if _, file, ok := strings.Cut(entry, "="); ok {
 				entry = file
 			}
-			add(fmt.Sprintf("%s[%d]", field, i), entry)
+			add(field, entry)
 		}
-	}
-	for i, g := range k.spec.ConfigMapGenerator {
-		generator("configMapGenerator", i, g.KvPairSources)
-	}
-	for i, g := range k.spec.SecretGenerator {
-		generator("secretGenerator", i, g.KvPairSources)
-	}
+	})
 	add("openapi.path", k.spec.OpenAPI["path"])
 	return slices.DeleteFunc(list, func(n named) bool { return n.entry == "" })
+}
+
+// generators visits the generators of ConfigMaps and Secrets: their fields, and the kinds that they make.
+func (k *Kustomization) generators(visit func(field, kind string, args types.GeneratorArgs)) {
+	for i, g := range k.spec.ConfigMapGenerator {
+		visit(fmt.Sprintf("configMapGenerator[%d]", i), "ConfigMap", g.GeneratorArgs)
+	}
+	for i, g := range k.spec.SecretGenerator {
+		visit(fmt.Sprintf("secretGenerator[%d]", i), "Secret", g.GeneratorArgs)
+	}
 }
 
 func (k *Kustomization) errorf(field, format string, args ...any) *manifest.Error {

@@ -1,7 +1,7 @@
 package kustomization
 
 import (
-	"fmt"
+	"cmp"
 	"maps"
 	"path/filepath"
 	"reflect"
@@ -44,17 +44,11 @@ func (b *Builder) originals(k *Kustomization) []*original {
 		}
 	}
 	collect(slices.Concat(k.spec.Resources, k.old().bases))
-	generated := func(field, kind string, i int, args types.GeneratorArgs) {
+	k.generators(func(field, kind string, args types.GeneratorArgs) {
 		if args.Behavior == "" || args.Behavior == "create" {
-			list = append(list, &original{kind: kind, name: args.Name, by: k, field: fmt.Sprintf("%s[%d]", field, i)})
+			list = append(list, &original{kind: kind, name: args.Name, by: k, field: field})
 		}
-	}
-	for i, g := range k.spec.ConfigMapGenerator {
-		generated("configMapGenerator", "ConfigMap", i, g.GeneratorArgs)
-	}
-	for i, g := range k.spec.SecretGenerator {
-		generated("secretGenerator", "Secret", i, g.GeneratorArgs)
-	}
+	})
 	collect(k.spec.Components)
 	k.made = list
 	return list
@@ -70,9 +64,7 @@ func (b *Builder) match(k *Kustomization, built []*resource.Resource) []*origina
 	groups := map[[2]string]*group{}
 	for i, r := range built {
 		key := [2]string{r.GetGvk().Group, r.GetKind()}
-		if groups[key] == nil {
-			groups[key] = &group{}
-		}
+		groups[key] = cmp.Or(groups[key], &group{})
 		groups[key].built = append(groups[key].built, i)
 	}
 	for _, o := range b.originals(k) {
