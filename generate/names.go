@@ -153,7 +153,7 @@ func (n names) grants(list []v1alpha1.StrategyDeploymentPermissions, cluster boo
 	}
 	for _, p := range list {
 		if n.olm() {
-			out = append(out, grant{p, RoleName(n.csv.Name, n.namespace, p, cluster)})
+			out = append(out, grant{p, roleName(n.csv.Name, n.namespace, p, cluster)})
 			continue
 		}
 		first := n.account(p.ServiceAccountName)
@@ -337,8 +337,8 @@ func fnvHex(s string) string {
 	return fmt.Sprintf("%x", h.Sum64())
 }
 
-// RoleName returns the name of the Role, or of the ClusterRole, that OLM makes of an entry of a CSV's permissions.
-func RoleName(csv, namespace string, p v1alpha1.StrategyDeploymentPermissions, cluster bool) string {
+// roleName returns the name of the Role, or of the ClusterRole, that OLM makes of an entry of a CSV's permissions.
+func roleName(csv, namespace string, p v1alpha1.StrategyDeploymentPermissions, cluster bool) string {
 	if cluster {
 		return permissionName(csv, csv, namespace, p)
 	}

@@ -16,14 +16,13 @@ import (
 const (
 	limitPods    = "pods"
 	limitSchemas = "schemas of new CRDs"
-	limitAccount = "rights of the OperatorGroup's ServiceAccount"
-	limitKube    = "minKubeVersion (--kube-version)"
+	limitKube    = "minKubeVersion"
 	limitNative  = "native APIs"
 	limitRoles   = "roles that are not in the tree"
 	limitHooks   = "admission webhooks"
 )
 
-var limits = []string{limitPods, limitSchemas, limitAccount, limitKube, limitNative, limitRoles, limitHooks}
+var limits = []string{limitPods, limitSchemas, limitKube, limitNative, limitRoles, limitHooks}
 
 // limits returns what nobody looked at to say that a CSV succeeds. A cluster has looked at all.
 func (o *simulation) limits(v *csv) []string {
@@ -31,14 +30,12 @@ func (o *simulation) limits(v *csv) []string {
 		return nil
 	}
 	unknownCRD := func(d v1alpha1.CRDDescription) bool { return o.CRDs[d.Name] == nil }
-	grouped := func(g *group) bool { return g.Spec.ServiceAccountName != "" }
 	least, _ := v.Get("spec", "minKubeVersion")
 	met := map[string]bool{
 		limitPods:    len(v.deployments()) > 0,
 		limitSchemas: v.sub != nil && slices.ContainsFunc(v.CRDs.Owned, unknownCRD),
-		limitAccount: v.sub != nil && slices.ContainsFunc(o.groupsIn[v.Namespace], grouped),
 		limitKube:    least != nil && least != "" && o.releases.Kube == nil && o.releases.OpenShift == nil,
-		limitNative:  v.Len("spec", "nativeAPIs") > 0,
+		limitNative:  v.Len("spec", "nativeAPIs") > 0 && !o.Whole,
 		limitRoles:   v.sub == nil && o.requirements(v).judged && !o.rolesKnown(v),
 		limitHooks:   o.hooks,
 	}

@@ -314,12 +314,14 @@ func (o *simulation) lose(v *csv) {
 	}
 	next := o.replacing(v)
 	for _, x := range o.Delete(old) {
-		if next == nil || !next.whole() || !next.plan.result.Ships(x) {
+		if next == nil || !next.whole() {
 			continue
 		}
-		o.note(ruleLost, findings.Warning, next.where(), "spec", fmt.Sprintf("%s: %s %s is deleted with %s, its only "+
-			"owner; by chance OLM makes it again, and its tokens die", next.Name, x.Kind, x.Name, v.Name),
-			"let the ServiceAccount stay in the permissions of the ClusterServiceVersion")
+		if says, level := next.plan.result.Without(x); says != "" {
+			o.note(ruleLost, level, next.where(), "spec", fmt.Sprintf("%s: %s %s is deleted with %s, its only owner; %s",
+				next.Name, x.Kind, x.Name, v.Name, says),
+				"let the ServiceAccount stay in the permissions of the ClusterServiceVersion")
+		}
 	}
 }
 

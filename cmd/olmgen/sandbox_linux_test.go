@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/golden/fuzztest"
-	"github.com/olmgen/olmgen/internal/validateproc"
+	"github.com/olmgen/olmgen/cmd/internal/validateproc"
 )
 
 // systemFiles are what Go's runtime and its packages read of the system, and what a process may always open.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate/framework"
-	"github.com/olmgen/olmgen/internal/validateproc"
+	"github.com/olmgen/olmgen/cmd/internal/validateproc"
 )
 
 // answers are those of the program olmgen-validate.

@@ -16,9 +16,9 @@ import (
 	"sigs.k8s.io/crdify/pkg/runner"
 	"sigs.k8s.io/crdify/pkg/validations"
 
+	"github.com/olmgen/olmgen/compare/internal/witness"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
-	"github.com/olmgen/olmgen/internal/crs/witness"
 )
 
 // comparators are the checks of crdify. They are called one by one instead of by crdify's own runner: it copies the

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/compare/internal/witness"
 	"github.com/olmgen/olmgen/internal/crs"
-	"github.com/olmgen/olmgen/internal/crs/witness"
 )
 
 // unknownFields shows whether objects may no longer have fields that no schema names.

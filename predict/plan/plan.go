@@ -12,6 +12,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/crs"
@@ -220,13 +221,23 @@ func apiError(group string, o *manifest.Object, errs field.ErrorList) string {
 	return fmt.Sprintf("%s %q is invalid: %v", kind, o.Name, errs.ToAggregate())
 }
 
-// Ships reports whether a release of the plan has an object of this name.
-func (r *Result) Ships(o *manifest.Object) bool {
-	return slices.ContainsFunc(r.Releases, func(by Release) bool {
-		return slices.ContainsFunc(by.Shipped, func(x *manifest.Object) bool {
-			return x.Kind == o.Kind && x.Name == o.Name && (o.Namespace == "" || o.Namespace == r.Namespace)
-		})
-	})
+// Without returns what happens to a release of the plan that lacks an object, and how bad it is: it ships the object, or
+// its pods run as the account. Otherwise it needs none.
+func (r *Result) Without(o *manifest.Object) (says string, level findings.Severity) {
+	if o.Namespace != "" && o.Namespace != r.Namespace {
+		return "", findings.None
+	}
+	for _, by := range r.Releases {
+		if slices.ContainsFunc(by.Shipped, func(x *manifest.Object) bool { return x.Kind == o.Kind && x.Name == o.Name }) {
+			return "by chance OLM makes it again, and its tokens die", findings.Warning
+		}
+		for _, d := range by.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+			if o.Kind == rbacv1.ServiceAccountKind && d.Spec.Template.Spec.ServiceAccountName == o.Name {
+				return "Deployment " + d.Name + " gets no new pods, as they run as that account", findings.Error
+			}
+		}
+	}
+	return "", findings.None
 }
 
 // invalid returns what the API server says to an object that is made, or that takes the place of an existing one.

@@ -263,11 +263,11 @@ func (j *judge) gone(ctx context.Context, p Pair) error {
 		return nil
 	}
 	for _, x := range c.Delete(old) {
-		if last.Ships(x) {
+		if says, level := last.Without(x); says != "" {
 			same := func(s *manifest.Object) bool { return s.Kind == x.Kind && s.Name == x.Name }
 			at := cmp.Or(lists.Find(p.New.Bundle, same), p.New.Object)
-			j.addAt(p.New, RuleLost, findings.Warning, at, "", "needs %s %s, which is deleted with "+
-				"%s, its only owner; by chance OLM makes it again, and its tokens die", x.Kind, x.Name, p.Old.Name)
+			j.addAt(p.New, RuleLost, level, at, "", "needs %s %s, which is deleted with %s, its only owner; %s", x.Kind,
+				x.Name, p.Old.Name, says)
 		}
 	}
 	return nil

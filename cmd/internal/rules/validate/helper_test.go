@@ -13,7 +13,7 @@ import (
 
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate/framework"
-	"github.com/olmgen/olmgen/internal/validateproc"
+	"github.com/olmgen/olmgen/cmd/internal/validateproc"
 )
 
 // The test binary is the helper program too.

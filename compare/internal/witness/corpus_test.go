@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/compare/crds"
+	"github.com/olmgen/olmgen/compare/internal/witness"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/internal/crs"
-	"github.com/olmgen/olmgen/internal/crs/witness"
 	"github.com/olmgen/olmgen/internal/tree"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/olmgen/olmgen/internal/validateproc"
+	"github.com/olmgen/olmgen/cmd/internal/validateproc"
 )
 
 var answers = map[string]validateproc.Answer{
