@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -62,6 +63,15 @@ func (r *resolution) updates(state *resolve.State, steps []resolve.Step, asking 
 // not known, OLM gets no further. objects are those of the tree.
 func (c *prediction) judgeUpdates(ctx context.Context, o Options, objects []*manifest.Object) error {
 	states := map[string]*updating{}
+	before := sync.OnceValue(func() (list []upgrade.Operator) { // asked for updates only
+		for _, v := range c.csvs {
+			if operator := v.release(); operator != nil {
+				list = append(list, *operator)
+			}
+		}
+		return list
+	})
+	files := lists.Set(objects, func(o *manifest.Object) string { return o.File })
 	for _, plan := range c.plans {
 		if o.Bundles == nil {
 			c.assume(plan)
@@ -69,18 +79,15 @@ func (c *prediction) judgeUpdates(ctx context.Context, o Options, objects []*man
 		}
 		u := states[plan.namespace]
 		if u == nil {
-			u = &updating{prediction: c, options: o, namespace: plan.namespace, objects: slices.Clone(objects),
-				partly: map[string]bool{}, tree: lists.Set(objects, func(o *manifest.Object) string { return o.File })}
-			for _, v := range c.csvs {
-				if operator := v.release(); operator != nil {
-					u.operators = append(u.operators, *operator)
-				}
-			}
+			u = &updating{prediction: c, options: o, namespace: plan.namespace, partly: map[string]bool{}, tree: files}
 			states[plan.namespace] = u
 		}
 		if !u.stopped {
 			u.opened = map[string]*upgrade.Operator{}
 			if len(plan.updates) > 0 {
+				if u.objects == nil {
+					u.objects, u.operators = slices.Clone(objects), slices.Clone(before())
+				}
 				if err := u.judgeReplaced(ctx, plan); err != nil {
 					return err
 				}

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/olmgen/olmgen/golden/fuzztest"
 	"github.com/olmgen/olmgen/cmd/internal/validateproc"
+	"github.com/olmgen/olmgen/golden/fuzztest"
 )
 
 // systemFiles are what Go's runtime and its packages read of the system, and what a process may always open.

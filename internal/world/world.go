@@ -68,6 +68,15 @@ func Read(objects []*manifest.Object, defaultNamespace string) *World {
 	return w
 }
 
+// Index returns a world that has the objects and has decoded none of them.
+func Index(objects []*manifest.Object, defaultNamespace string) *World {
+	w := &World{home: defaultNamespace, index: make(map[key]int, len(objects))}
+	for _, o := range objects {
+		w.store(o, defaultNamespace)
+	}
+	return w
+}
+
 // decodePolicies is a variable so that a test counts its calls.
 var decodePolicies = olm.OperatorPolicies
 
@@ -140,7 +149,7 @@ func (w *World) add(o *manifest.Object, defaultNamespace string, index int) *man
 	case "apps/Deployment":
 		w.Deployments[namespace+"/"+o.Name] = o
 	default:
-		if !slices.Contains(kinds, kind) {
+		if !rbac.Relevant(o.Group(), o.Kind) {
 			w.Others = append(w.Others, o)
 			return nil
 		}
@@ -150,33 +159,6 @@ func (w *World) add(o *manifest.Object, defaultNamespace string, index int) *man
 	}
 	return nil
 }
-
-// kinds are the kinds that a world decodes, as group/kind.
-var kinds = []string{
-	"/Namespace",
-	"/ConfigMap",
-	"/ServiceAccount",
-	"apps/Deployment",
-	"apiextensions.k8s.io/CustomResourceDefinition",
-	"apiregistration.k8s.io/APIService",
-	"config.openshift.io/OperatorHub",
-	"rbac.authorization.k8s.io/Role",
-	"rbac.authorization.k8s.io/RoleBinding",
-	"rbac.authorization.k8s.io/ClusterRole",
-	"rbac.authorization.k8s.io/ClusterRoleBinding",
-	olm.Group + "/OperatorGroup",
-	olm.Group + "/ClusterServiceVersion",
-	olm.Group + "/Subscription",
-	olm.Group + "/CatalogSource",
-	olm.Group + "/InstallPlan",
-	olm.Group + "/OLMConfig",
-	olm.Group + "/OperatorCondition",
-	olm.GroupPolicy + "/" + olm.KindOperatorPolicy,
-	olm.GroupPolicy + "/" + olm.KindPolicy,
-}
-
-// Kinds returns the kinds that a world decodes, sorted, as group/kind.
-func Kinds() []string { return slices.Sorted(slices.Values(kinds)) }
 
 // store keeps an object in its namespace.
 func (w *World) store(o *manifest.Object, defaultNamespace string) {

@@ -27,7 +27,7 @@ type outcome struct {
 	options TreeOptions
 	git     []*manifest.Object // of the tree
 	tree    *tree.Tree         // with what its OperatorPolicies make
-	world   *world.World       // of the tree
+	world   *world.World       // of the tree, if OperatorPolicies act in it
 	report  *predict.Report    // what OLM does; its After is the cluster that OLM leaves
 	plan    []Planned          // what OLM has installed
 	parts   []Installed        // of the plan
@@ -36,10 +36,12 @@ type outcome struct {
 // play plays one cluster of a tree: on the outcome of the older state, if there is one, else beside what is in the
 // cluster. Errors are about objects that cannot be read, and those of ctx.
 func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
-	h := &outcome{options: o, git: t.Objects}
+	h := &outcome{options: o, git: t.Objects, world: &world.World{}}
 	whole := *t
-	h.world = predict.World(ctx, t.Objects, o.Namespace, o.Catalogs)
-	whole.Objects = h.world.Settled(t.Objects)
+	if slices.ContainsFunc(t.Objects, isPolicy) {
+		h.world = predict.World(ctx, t.Objects, o.Namespace, o.Catalogs)
+		whole.Objects = h.world.Settled(t.Objects)
+	}
 	h.tree = &whole
 	base := &outcome{options: o, tree: &tree.Tree{}, report: &predict.Report{After: o.unreleased(&whole)}}
 	if o.Over != nil && o.Over.outcome != nil {
@@ -228,7 +230,7 @@ func (h *outcome) over(ctx context.Context, base *outcome) (on *tree.Tree, gone 
 		return h.tree, nil
 	}
 	o := h.options
-	live := world.Read(base.report.After, o.Namespace)
+	live := world.Index(base.report.After, o.Namespace)
 	given := lists.Set(h.tree.Objects, o.key)
 	for _, x := range base.git {
 		if there := live.Find(x); there != nil && !given[o.key(x)] {
