@@ -278,7 +278,7 @@ type Planned struct {
 
 	dependency bool
 	v1         bool
-	carried    bool // it is in the cluster already
+	live       string // the release that is in the cluster already; empty for a new operator
 	options    generate.Options
 	err        error // why it cannot be rendered
 }

@@ -77,7 +77,7 @@ func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
 		}
 		plan = append(plan, carried...)
 	}
-	h.plan = lists.Filter(plan, func(p Planned) bool { return p.carried || keys[o.key(p.Object)] })
+	h.plan = lists.Filter(plan, func(p Planned) bool { return p.live != "" || keys[o.key(p.Object)] })
 	beside := lists.Set(on.Objects, o.key)
 	unknown = lists.Filter(unknown, func(u Unknown) bool { key := o.key(u.Object); return keys[key] || !beside[key] })
 	installed, more, err := renderAll(ctx, h.plan, o)
@@ -96,9 +96,12 @@ func (o TreeOptions) check(ctx context.Context, t *tree.Tree) (*predict.Report, 
 	if !slices.ContainsFunc(t.Objects, readByOLM) {
 		return &predict.Report{After: t.Objects}, nil
 	}
-	return predict.Check(ctx, t, predict.Options{Namespace: o.Namespace, Catalogs: o.Catalogs, Checker: o.Checker,
+	return playTree(ctx, t, predict.Options{Namespace: o.Namespace, Catalogs: o.Catalogs, Checker: o.Checker,
 		Bundles: &catalog.Options{Source: o.Source}, Installed: o.Over == nil && len(o.Cluster) > 0})
 }
+
+// playTree is a variable so that a test counts its calls.
+var playTree = predict.Check
 
 // readByOLM reports whether OLM or a controller that speaks to it reads an object.
 func readByOLM(o *manifest.Object) bool {
@@ -121,13 +124,13 @@ func (s *Subject) follow(ctx context.Context, base *outcome, carried []Planned) 
 	s.ignored(base)
 	now, was := next(h.report), next(control)
 	for _, p := range carried {
-		at := p.Namespace + "/" + p.Name
+		at := p.Namespace + "/" + p.live
 		if i := now[at]; i != nil && (was[at] == nil || was[at].Name != i.Name) {
 			s.waits = s.waits || i.Approval
 			to := i.Install
 			to.Subscription, to.Dependency = p.Object, p.dependency
 			p = ofSubscription(to)
-			p.carried = true
+			p.live = to.Name
 		}
 		plan = append(plan, p)
 	}
@@ -140,20 +143,26 @@ func (o TreeOptions) key(x *manifest.Object) string { return world.Key(x, o.Name
 // carried returns the operators of the older state that are in the cluster still. One that fails stays as it is.
 func (h *outcome) carried(base *outcome) (out []Planned) {
 	live := lists.By(h.report.After, h.options.key)
-	replaced := next(h.report)
+	replaced, before := next(h.report), next(base.report)
 	states := lists.By(h.report.CSVs, func(v predict.CSV) string { return v.Namespace + "/" + v.Name })
 	for _, p := range base.plan {
-		at := p.Namespace + "/" + p.Name
+		p.live = p.Name
+		if i := before[p.Namespace+"/"+p.Name]; i != nil { // OLM has updated it, whatever Git changes
+			p.live = i.Name
+		}
+		at := p.Namespace + "/" + p.live
 		csv := live[olm.Group+"/"+v1alpha1.ClusterServiceVersionKind+"/"+at]
 		if p.v1 || csv == nil && replaced[at] == nil {
 			continue
 		}
 		asks := cmp.Or(live[h.options.key(p.Object)], p.Object)
 		if csv == nil || states[at].Phase == string(v1alpha1.CSVPhaseSucceeded) {
+			name := p.live
 			p = ofSubscription(predict.Install{Subscription: asks, Namespace: p.Namespace, Name: p.Name,
 				Catalog: p.Catalog, Choice: p.Choice, Group: h.report.GroupOf(p.Namespace), Dependency: p.dependency})
+			p.live = name
 		}
-		p.Object, p.carried = asks, true
+		p.Object = asks
 		out = append(out, p)
 	}
 	return out
