@@ -28,8 +28,8 @@ type ReadOptions struct {
 	AllowUnsupported bool // carry kinds that OLM would refuse
 	Hidden           bool // read hidden files of manifests/ too, as OLM v1 does
 	Partial          bool // the CSV is what a catalog says of it, and there are no other objects
-	// carry what is refused only in the cluster, step by step: unsupported kinds, names, rules of permissions, CRDs that
-	// the CSV owns and the bundle lacks
+	// carry what is refused only in the cluster, step by step: unsupported kinds, names, rules of permissions, CRDs
+	// that the CSV owns and the bundle lacks
 	Refused bool
 	Labels  map[string]string // an image's labels, used where metadata/ has no annotations
 	Limits  manifest.Limits   // zero fields: those of package manifest

@@ -30,8 +30,8 @@ type ClusterReport struct {
 	key string
 }
 
-// Add adds the report about a cluster, unless nothing differs. dirs are the directories of the cluster: reports that say
-// the same of the same objects, in files of different clusters, are one.
+// Add adds the report about a cluster, unless nothing differs. dirs are the directories of the cluster: reports that
+// say the same of the same objects, in files of different clusters, are one.
 func (r *Reports) Add(name string, report *Report, dirs ...string) {
 	if r.Compared++; report.Empty() && len(report.Unread)+len(report.Unresolved) == 0 {
 		return
@@ -45,8 +45,8 @@ func (r *Reports) Add(name string, report *Report, dirs ...string) {
 	r.Clusters[i].Names = append(r.Clusters[i].Names, name)
 }
 
-// key is what reports about clusters have in common that say the same: all but the names of the sides, and files as they
-// are below the directories of the cluster.
+// key is what reports about clusters have in common that say the same: all but the names of the sides, and files as
+// they are below the directories of the cluster.
 func (r *Report) key(dirs []string) string {
 	same := *r
 	same.Old.Name, same.New.Name, same.Notes = "", "", r.About

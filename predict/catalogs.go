@@ -337,7 +337,7 @@ func (r *resolution) completeStatus(state *resolve.State, s *resolve.Subscriptio
 	ns := state.Namespace
 	shows := len(r.InstallPlans) > 0 ||
 		slices.ContainsFunc(r.CSVs, func(v *world.CSV) bool { return v.Phase != v1alpha1.CSVPhaseNone })
-	if s.InstalledCSV == "" || shows && !r.prediction.installed {
+	if s.InstalledCSV == "" || shows && !r.installed {
 		return
 	}
 	p := packageIn(state, s.Source, s.SourceNamespace, s.Package)
@@ -356,7 +356,7 @@ func (r *resolution) completeStatus(state *resolve.State, s *resolve.Subscriptio
 		Catalog: s.SourceNamespace + "/" + s.Source,
 		Choice:  catalog.Choice{Package: p, Channel: p.Channel(s.Channel), Bundle: b}})
 	s.CurrentCSV = s.InstalledCSV
-	r.assumed[[2]string{ns, b.Name}] = !r.prediction.installed
+	r.assumed[[2]string{ns, b.Name}] = !r.installed
 }
 
 func packageIn(state *resolve.State, source, sourceNamespace, name string) *catalog.Package {

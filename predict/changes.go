@@ -16,7 +16,8 @@ import (
 // outcomes are the rules about what becomes of a cluster, beside the reasons that OLM sets and those of its resolver.
 // The others are about how a tree is written.
 var outcomes = []findings.Rule{ruleSeveralGroups, ruleNoGroup, ruleAccount, ruleTargets, ruleSource, ruleDisabled,
-	rulePolicy, ruleDeployment, ruleFailed, ruleIgnored, ruleWaiting, ruleReplaced, rulePlanFails, ruleCopied, ruleExtension,
+	rulePolicy, ruleDeployment, ruleFailed, ruleIgnored, ruleWaiting, ruleReplaced, rulePlanFails, ruleCopied,
+	ruleExtension,
 	ruleCollision, ruleIgnoredField, ruleChance, upgrade.RuleConversion, ruleStays, ruleRecovers}
 
 // Outcomes returns the rules of what a comparison of two played clusters says.
@@ -37,7 +38,8 @@ func Changes(before, after *Report) (list []findings.Finding) {
 		old, known := was[v.key()]
 		if known && old.Phase != "" && v.Phase == string(v1alpha1.CSVPhaseSucceeded) && old.Reason != v.Reason &&
 			old.Phase != v.Phase {
-			list = append(list, findings.Finding{Rule: ruleRecovers.ID, Level: findings.Info, File: v.File, Line: v.Line,
+			list = append(list, findings.Finding{Rule: ruleRecovers.ID, Level: findings.Info, File: v.File,
+				Line:   v.Line,
 				Object: v.identity(), Message: fmt.Sprintf("it would now succeed; before, it is %s (%s)", old.Phase,
 					old.Reason)})
 		}
@@ -48,8 +50,8 @@ func Changes(before, after *Report) (list []findings.Finding) {
 // outcome is what a finding says, wherever it stands.
 func outcome(f findings.Finding) [3]string { return [3]string{f.Rule, f.Object, f.Message} }
 
-// stays returns the operators that OLM leaves when the Subscription or the OperatorPolicy that asks for them goes: neither
-// is the owner of a ClusterServiceVersion (OLM: pkg/controller/registry/resolver/steps.go, NewStepsFromBundle).
+// stays returns the operators that OLM leaves when the Subscription or the OperatorPolicy that asks for them goes:
+// neither is the owner of a ClusterServiceVersion (OLM: pkg/controller/registry/resolver/steps.go, NewStepsFromBundle).
 func stays(before, after *Report) (list []findings.Finding) {
 	left := lists.By(after.CSVs, CSV.key)
 	for _, s := range before.Subscriptions {
@@ -70,8 +72,8 @@ func stays(before, after *Report) (list []findings.Finding) {
 		file, line := s.object.PlaceOf("")
 		list = append(list, findings.Finding{Rule: ruleStays.ID, Level: findings.Warning, File: file, Line: line,
 			Object: s.object.Identity(), Message: fmt.Sprintf("%s: ClusterServiceVersion %s/%s stays with its "+
-				"Deployments, permissions and CRDs, and nothing updates it any more; to remove the operator, delete the "+
-				"ClusterServiceVersion", message, s.Namespace, s.InstalledCSV)})
+				"Deployments, permissions and CRDs, and nothing updates it any more; to remove the operator, delete "+
+				"the ClusterServiceVersion", message, s.Namespace, s.InstalledCSV)})
 	}
 	for _, p := range before.policies {
 		if p.Installs() && !slices.ContainsFunc(after.policies, func(o *olm.OperatorPolicy) bool {
@@ -95,6 +97,6 @@ func policyStays(p *olm.OperatorPolicy) findings.Finding {
 	}
 	file, line := p.Object.PlaceOf("")
 	return findings.Finding{Rule: ruleStays.ID, Level: findings.Warning, File: file, Line: line,
-		Object: p.Object.Identity(), Message: fmt.Sprintf("it is deleted, and nothing else: its OperatorGroup, Subscription "+
-			"%s/%s and what OLM has installed for it stay, and %s", p.Namespace, p.Package, then)}
+		Object: p.Object.Identity(), Message: fmt.Sprintf("it is deleted, and nothing else: its OperatorGroup, "+
+			"Subscription %s/%s and what OLM has installed for it stay, and %s", p.Namespace, p.Package, then)}
 }

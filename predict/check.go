@@ -157,21 +157,7 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 			InstallPlans: len(c.InstallPlans), Sources: len(c.Sources)}}
 	played.leave(r)
 	played.judgeConversions()
-	for _, g := range c.groups {
-		r.Groups = append(r.Groups, played.group(g))
-		if c.Disputes.Groups[g.Namespace] == "" {
-			played.judgeGroup(g)
-		}
-	}
-	for _, v := range c.csvs {
-		if !v.deleted || !v.updated {
-			r.CSVs = append(r.CSVs, played.csv(v))
-			if c.Disputes.CSV(v.CSV) == "" {
-				played.judgeCSV(v)
-				played.judgeServices(v)
-			}
-		}
-	}
+	played.judgeEach(r)
 	played.judgeSubscriptions()
 	played.judgeResources()
 	played.judgeInheritance()
@@ -187,6 +173,25 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	}
 	r.complete(c)
 	return r, nil
+}
+
+// judgeEach adds the groups and the CSVs to a report, with what is found about each that two roots do not dispute.
+func (o *simulation) judgeEach(r *Report) {
+	for _, g := range o.groups {
+		r.Groups = append(r.Groups, o.group(g))
+		if o.Disputes.Groups[g.Namespace] == "" {
+			o.judgeGroup(g)
+		}
+	}
+	for _, v := range o.csvs {
+		if !v.deleted || !v.updated {
+			r.CSVs = append(r.CSVs, o.csv(v))
+			if o.Disputes.CSV(v.CSV) == "" {
+				o.judgeCSV(v)
+				o.judgeServices(v)
+			}
+		}
+	}
 }
 
 func (r *Report) complete(c *prediction) {

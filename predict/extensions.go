@@ -300,7 +300,8 @@ func servedTo(selector *metav1.LabelSelector, objects []*manifest.Object,
 		out = append(out, extension.Source{Name: o.Name, Priority: c.Spec.Priority, Catalog: content})
 	}
 	for _, known := range catalogs.ClusterCatalogs {
-		if !declared[known.Name] && !catalogs.gone("", known.Name) && selects.Matches(labels.Set{LabelCatalogName: known.Name}) {
+		if !declared[known.Name] && !catalogs.gone("", known.Name) &&
+			selects.Matches(labels.Set{LabelCatalogName: known.Name}) {
 			out = append(out, known)
 		}
 	}
@@ -540,8 +541,8 @@ func (c *prediction) noteOfBoth(e *PlayedExtension, key string) {
 		says = fmt.Sprintf("OLM v0 writes over %s of %s", shown(key), e.Bundle)
 	}
 	e.Refused = shown(key) + " exists"
-	c.note(ruleCollision, findings.Error, e.object, "", says+", and OLM v1 takes over no object that somebody else has "+
-		"made", "install the operator by one of the two")
+	c.note(ruleCollision, findings.Error, e.object, "", says+", and OLM v1 takes over no object that somebody else "+
+		"has made", "install the operator by one of the two")
 }
 
 // fresh reports whether OLM v1 has installed no bundle yet for the ClusterExtension.

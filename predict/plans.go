@@ -224,7 +224,8 @@ func (u *updating) judgePlayed(first Update, played *InstallPlan) {
 		return
 	}
 	u.stopped = true
-	message := strings.TrimSuffix(fmt.Sprintf("%s: %s: %s", strings.Join(played.CSVs, ", "), does, played.Message), ": ")
+	message := strings.TrimSuffix(fmt.Sprintf("%s: %s: %s", strings.Join(played.CSVs, ", "), does, played.Message),
+		": ")
 	if len(played.Also) > 0 {
 		message += "; or, by chance: " + strings.Join(played.Also, "; or: ")
 	}
@@ -244,8 +245,9 @@ func (u *updating) judgeShipped(one Update, operator *upgrade.Operator) {
 			continue
 		}
 		if by := generate.ServesAt(operator.ClusterServiceVersion, o.Name); by != "" {
-			u.note(ruleChance, findings.Warning, one.sub.Object, "spec.name", fmt.Sprintf("%s ships Service %s, and OLM "+
-				"makes one of that name for what Deployment %s serves: which of the two stays is chance", one.Name, o.Name,
+			u.note(ruleChance, findings.Warning, one.sub.Object, "spec.name", fmt.Sprintf("%s ships Service %s, and "+
+				"OLM makes one of that name for what Deployment %s serves: which of the two stays is chance", one.Name,
+				o.Name,
 				by), "")
 		}
 	}
@@ -318,8 +320,9 @@ func (o *simulation) lose(v *csv) {
 			continue
 		}
 		if says, level := next.plan.result.Without(x); says != "" {
-			o.note(ruleLost, level, next.where(), "spec", fmt.Sprintf("%s: %s %s is deleted with %s, its only owner; %s",
-				next.Name, x.Kind, x.Name, v.Name, says),
+			o.note(ruleLost, level, next.where(), "spec",
+				fmt.Sprintf("%s: %s %s is deleted with %s, its only owner; %s",
+					next.Name, x.Kind, x.Name, v.Name, says),
 				"let the ServiceAccount stay in the permissions of the ClusterServiceVersion")
 		}
 	}
@@ -351,8 +354,8 @@ func (o *simulation) subscribed(r *Report, s *manifest.Object, csv string, waits
 			}
 		}
 		if old := o.unreplaced(s.Namespace); old != "" && state.Condition == nil {
-			failing(v1alpha1.SubscriptionResolutionFailed, resolve.ReasonNotSatisfiable, "constraints not satisfiable: "+
-				"clusterserviceversion "+old+" exists and is not referenced by a subscription")
+			failing(v1alpha1.SubscriptionResolutionFailed, resolve.ReasonNotSatisfiable, "constraints not "+
+				"satisfiable: clusterserviceversion "+old+" exists and is not referenced by a subscription")
 		}
 	case waits:
 		state.State = string(v1alpha1.SubscriptionStateUpgradePending)

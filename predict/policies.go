@@ -20,8 +20,8 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// World returns the world of some objects, with what their OperatorPolicies make and what their distribution has without
-// Git, and without what their OperatorPolicies delete. namespace is that of objects that name none.
+// World returns the world of some objects, with what their OperatorPolicies make and what their distribution has
+// without Git, and without what their OperatorPolicies delete. namespace is that of objects that name none.
 func World(ctx context.Context, objects []*manifest.Object, namespace string, catalogs Catalogs) *world.World {
 	w := world.Read(objects, namespace)
 	known := sync.OnceValue(func() Catalogs { return catalogs.with(resolve.Of(w).CatalogSources) })

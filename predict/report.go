@@ -64,10 +64,7 @@ func (r *Report) Document() *findings.Document {
 	}
 	for _, p := range r.Plans {
 		if p.Phase != string(v1alpha1.InstallPlanPhaseComplete) {
-			words := slices.DeleteFunc([]string{p.Phase, p.Reason, p.Message}, func(s string) bool { return s == "" })
-			rows := [][]findings.Cell{findings.Cells(strings.Join(words, ": "), "")}
-			more := lists.Map(p.Also, func(m string) []findings.Cell { return findings.Cells("or, by chance", m) })
-			list(fmt.Sprintf("InstallPlan %s %v", p.Namespace, p.CSVs), append(rows, more...)...)
+			list(fmt.Sprintf("InstallPlan %s %v", p.Namespace, p.CSVs), p.rows()...)
 		}
 	}
 	csvs := findings.Table{Columns: findings.Columns("ClusterServiceVersion", "Phase", "Reason", "Message")}
@@ -202,6 +199,16 @@ func (v CSV) state() string {
 		return "no phase"
 	}
 	return fmt.Sprintf("%s: %s: %s", v.Phase, v.Reason, v.Message)
+}
+
+// rows returns what OLM says of an InstallPlan.
+func (p *InstallPlan) rows() [][]findings.Cell {
+	words := slices.DeleteFunc([]string{p.Phase, p.Reason, p.Message}, func(s string) bool { return s == "" })
+	rows := [][]findings.Cell{findings.Cells(strings.Join(words, ": "), "")}
+	for _, m := range p.Also {
+		rows = append(rows, findings.Cells("or, by chance", m))
+	}
+	return rows
 }
 
 func (v CSV) phase() string {

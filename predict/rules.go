@@ -120,7 +120,8 @@ var (
 			"would overwrite a role of the same name, even one of Kubernetes. Rename the group.")
 	ruleSource = rule("catalog-source", "a CatalogSource that OLM cannot use",
 		"It has no source, or an unknown sourceType, or its ConfigMap is no catalog, or nobody answers. OLM resolves "+
-			"nothing in a namespace that sees it. Source: OLM, pkg/controller/operators/catalog/operator.go, validateSourceType.")
+			"nothing in a namespace that sees it. Source: OLM, pkg/controller/operators/catalog/operator.go, "+
+			"validateSourceType.")
 	ruleAddress = rule("catalog-address", "a CatalogSource with the address of a catalog",
 		"OLM asks what runs at spec.address and starts nothing. Nothing in the tree says what that serves, or that it "+
 			"runs. OpenShift's documentation: \"This should not be used in most cases.\"")
@@ -220,8 +221,9 @@ var (
 	ruleLost = rule("object-lost", "an object that goes with the release that owned it",
 		"The garbage collector deletes what only the replaced ClusterServiceVersion owns.")
 	ruleChance = rule("service-twice", "a Service that a bundle ships and that OLM makes, too",
-		"OLM makes a Service for the webhooks and APIServices of a Deployment. The InstallPlan and the installation of the "+
-			"CSV write it one after the other, again and again. Source: OLM, pkg/controller/install/certresources.go.")
+		"OLM makes a Service for the webhooks and APIServices of a Deployment. The InstallPlan and the installation "+
+			"of the CSV write it one after the other, again and again. Source: OLM, pkg/controller/install/"+
+			"certresources.go.")
 	ruleUpdateUnknown = rule("update-unknown", "an update of a catalog that is not judged",
 		"The bundle cannot be read, or not all of it. OLM may refuse the update, or the operator may fail.")
 	ruleStays = rule("operator-stays", "an operator that stays although nobody asks for it any more",

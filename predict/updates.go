@@ -282,8 +282,8 @@ func (u *updating) installed(ctx context.Context, one Update, up *upgrade.Upgrad
 	case len(missing) == 0:
 		return &old, nil
 	case one.from.Bundle == nil:
-		u.notLookedAt(one, fmt.Sprintf("whether objects fit the CRDs of %s: neither the tree nor the catalog has CRD %s "+
-			"of %s", one.Name, missing[0].Name, old.Name))
+		u.notLookedAt(one, fmt.Sprintf("whether objects fit the CRDs of %s: neither the tree nor the catalog has CRD "+
+			"%s of %s", one.Name, missing[0].Name, old.Name))
 		return &old, nil
 	}
 	released, err := u.open(ctx, one, one.from)

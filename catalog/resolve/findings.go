@@ -170,8 +170,8 @@ func (j *judge) outcome(x *explainer) {
 	}
 }
 
-// unblock returns what ends the wait of a Subscription for its current CSV. OLM executes no InstallPlan twice, and makes
-// no other one for the same CSV (OLM: pkg/controller/operators/catalog/operator.go, nothingToUpdate;
+// unblock returns what ends the wait of a Subscription for its current CSV. OLM executes no InstallPlan twice, and
+// makes no other one for the same CSV (OLM: pkg/controller/operators/catalog/operator.go, nothingToUpdate;
 // pkg/controller/registry/resolver/resolver.go, ResolveSteps).
 func (s *Subscription) unblock(namespace string) string {
 	switch s.plan {
@@ -263,8 +263,8 @@ func (j *judge) failed(x *explainer, namespace string) {
 			return a.entry != nil && a.entry.source.virtual() && a.entry.name == old
 		}) {
 			level = findings.Warning
-			r.Failure.Help = []string{fmt.Sprintf("wait: it passes when %s has succeeded and OLM has deleted %s, which it "+
-				"replaces", next, old)}
+			r.Failure.Help = []string{fmt.Sprintf("wait: it passes when %s has succeeded and OLM has deleted %s, "+
+				"which it replaces", next, old)}
 		}
 		j.add(ruleNoSolution, level, namespace, strings.Join(r.Failure.Help, "; or "), "%s",
 			strings.Join(r.Failure.Conflict, "; "))
@@ -348,7 +348,8 @@ func (j *judge) end(x *explainer) {
 			if s.Disputed == "" && s.hides(sub) {
 				hint = fmt.Sprintf("pass the content of catalog %s/%s", sub.SourceNamespace, sub.Source)
 			}
-			j.add(RuleUnknown, findings.Note, subscriptionObject(s, sub.Name), hint, "what it installs is not known: %s",
+			j.add(RuleUnknown, findings.Note, subscriptionObject(s, sub.Name), hint,
+				"what it installs is not known: %s",
 				s.unknown(sub))
 		}
 	}

@@ -109,7 +109,8 @@ func (r *objectReader) source(c *v1alpha1.CatalogSource) Source {
 	if err != nil {
 		s.Unavailable, s.Fault = true, err.Error()
 	}
-	if at := c.Status.GRPCConnectionState; at != nil && s.Fault == "" && !slices.Contains(answering, at.LastObservedState) {
+	at := c.Status.GRPCConnectionState
+	if at != nil && s.Fault == "" && !slices.Contains(answering, at.LastObservedState) {
 		s.Unavailable, s.Connection = true, at.LastObservedState
 	}
 	return s

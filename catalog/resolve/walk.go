@@ -21,7 +21,7 @@ const (
 	Failed          Outcome = "error"           // OLM cannot resolve
 	Withheld        Outcome = "withheld"        // OLM finds operators to install, but makes no InstallPlan for them
 	NeedsApproval   Outcome = "needsApproval"   // the next InstallPlan waits until somebody approves it
-	UpgradePending  Outcome = "upgradePending"  // every Subscription waits for the CSV of an InstallPlan that it already has
+	UpgradePending  Outcome = "upgradePending"  // every Subscription waits for the CSV of an InstallPlan that it has
 	NoSubscriptions Outcome = "noSubscriptions" // OLM does not look at the namespace
 	Cycle           Outcome = "cycle"           // the updates go round forever
 	Stopped         Outcome = "stopped"         // Options.Steps is reached

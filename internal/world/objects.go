@@ -158,8 +158,8 @@ func (c *counter) settled() (list []*manifest.Object, found []Duplicate) {
 	return slices.DeleteFunc(c.list, func(o *manifest.Object) bool { return o == nil }), found
 }
 
-// bothStay reports whether both objects of two roots are in the list: rights are those of both, and package predict says
-// itself what becomes of the objects of OLM v1.
+// bothStay reports whether both objects of two roots are in the list: rights are those of both, and package predict
+// says itself what becomes of the objects of OLM v1.
 func bothStay(o *manifest.Object) bool {
 	return rbac.Relevant(o.Group(), o.Kind) || o.Group() == olm.GroupV1
 }

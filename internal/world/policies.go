@@ -135,8 +135,8 @@ func (w *World) mismatch(p *olm.OperatorPolicy) string {
 	case len(groups) > 1:
 		return "there is more than one OperatorGroup in the namespace: " + strings.Join(names, ", ")
 	case len(groups) == 1 && p.NamesGroup() && groups[0].Name != own.Name:
-		return fmt.Sprintf("the OperatorGroup found on the cluster does not match the policy: namespace %s has %s, and "+
-			"the policy names %s", p.Namespace, names[0], own.Name)
+		return fmt.Sprintf("the OperatorGroup found on the cluster does not match the policy: namespace %s has %s, "+
+			"and the policy names %s", p.Namespace, names[0], own.Name)
 	}
 	return ""
 }
@@ -151,7 +151,8 @@ func (w *World) remove(p *olm.OperatorPolicy) {
 	// OLM gives the label to what status.installedCSV names, and to the CRDs that this owns (OLM:
 	// pkg/controller/operators/adoption_controller.go).
 	csvs := lists.Filter(w.CSVs, func(v *CSV) bool {
-		return !v.Copied && v.Namespace == p.Namespace && (labelled(v.Object) || sub != nil && v.Name == sub.InstalledCSV)
+		return !v.Copied && v.Namespace == p.Namespace &&
+			(labelled(v.Object) || sub != nil && v.Name == sub.InstalledCSV)
 	})
 	var gone []*manifest.Object
 	if groups := w.groupsIn(p.Namespace); len(groups) == 1 && w.removesGroup(p, groups[0], subs) {

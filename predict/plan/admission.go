@@ -40,8 +40,9 @@ type writer struct {
 }
 
 // write makes an object, or puts it in the place of the one that exists, and returns why the API server refuses that:
-// known is what is found of the object already. It asks for rights first, then what the object says, then policies and quotas (Kubernetes:
-// apiserver/pkg/registry/generic/registry/store.go). What is being deleted goes once its finalizers are done.
+// known is what is found of the object already. It asks for rights first, then what the object says, then policies and
+// quotas (Kubernetes: apiserver/pkg/registry/generic/registry/store.go). What is being deleted goes once its finalizers
+// are done.
 func (w *writer) write(existing, made *manifest.Object, known ...*field.Error) *Refusal {
 	if refusal := w.mayWrite(existing, made); refusal != nil {
 		return refusal
@@ -166,7 +167,8 @@ func (w *writer) quotas(made *manifest.Object) *Refusal {
 			continue
 		}
 		if made.Kind == "Deployment" && limitsPods(&quota) {
-			w.unknown = lists.Add(w.unknown, fmt.Sprintf("whether ResourceQuota %s leaves room for the pods of %s", o.Name,
+			w.unknown = lists.Add(w.unknown, fmt.Sprintf("whether ResourceQuota %s leaves room for the pods of %s",
+				o.Name,
 				made.Name))
 		}
 		if len(quota.Spec.Scopes) > 0 || quota.Spec.ScopeSelector != nil {

@@ -49,7 +49,8 @@ type owner = metav1.OwnerReference
 
 // OwnedByOther reports whether only other ClusterServiceVersions own an object (OLM: pkg/lib/ownerutil/util.go).
 func OwnedByOther(o *manifest.Object, csv string) bool {
-	owners := slices.DeleteFunc(world.OwnersOf(o), func(r owner) bool { return r.Kind != v1alpha1.ClusterServiceVersionKind })
+	owners := slices.DeleteFunc(world.OwnersOf(o),
+		func(r owner) bool { return r.Kind != v1alpha1.ClusterServiceVersionKind })
 	return len(owners) > 0 && !slices.ContainsFunc(owners, func(r owner) bool { return r.Name == csv })
 }
 
@@ -88,7 +89,8 @@ var ofOpenShift = []string{"monitoring.coreos.com", "console.openshift.io"}
 // Discover returns whether a kind is namespaced, and why OLM does not find it in the cluster (OLM:
 // pkg/controller/operators/catalog/operator.go, apiresourceFromGVK; not_found.go). A cluster without CRDs does not say
 // what it serves, which is unknown then.
-func (p Plan) Discover(w *world.World, apiVersion string, o *manifest.Object) (namespaced bool, message, unknown string) {
+func (p Plan) Discover(w *world.World, apiVersion string, o *manifest.Object) (namespaced bool, message,
+	unknown string) {
 	gv, _ := schema.ParseGroupVersion(apiVersion)
 	group, version := gv.Group, gv.Version
 	known, _ := olm.KindOf(group, o.Kind)
@@ -144,14 +146,14 @@ func Deploy(w *world.World, csv *v1alpha1.ClusterServiceVersion, namespace strin
 			return Deployed{Refusal: refusal}
 		}
 		if message := serve(w, csv, namespace); message != "" {
-			if i+1 == len(list) && available(w, csv, namespace) {
+			if i+1 == len(list) && available(w, csv) {
 				break // the next look finds everything that it needs
 			}
 			return Deployed{Refusal: failed(message)}
 		}
 	}
 	out := Deployed{Unknown: by.unknown}
-	if len(list) > 0 && !available(w, csv, namespace) {
+	if len(list) > 0 && !available(w, csv) {
 		out.Waits = "Webhook install failed: conversionWebhook not ready"
 	}
 	return out
@@ -192,7 +194,8 @@ func (w *writer) deployment(d v1alpha1.StrategyDeploymentSpec, csv *v1alpha1.Clu
 
 // invalidLabels returns what the API server says to the name of an owner in a label.
 func invalidLabels(owner string) field.ErrorList {
-	return metav1validation.ValidateLabels(map[string]string{olm.LabelOwner: owner}, field.NewPath("metadata", "labels"))
+	return metav1validation.ValidateLabels(map[string]string{olm.LabelOwner: owner},
+		field.NewPath("metadata", "labels"))
 }
 
 func serve(w *world.World, csv *v1alpha1.ClusterServiceVersion, namespace string) string {
@@ -242,7 +245,7 @@ func convert(w *world.World, crd *manifest.Object, hook v1alpha1.WebhookDescript
 }
 
 // available reports whether OLM finds the webhooks that it has made (OLM: apiservices.go, areWebhooksAvailable).
-func available(w *world.World, csv *v1alpha1.ClusterServiceVersion, namespace string) bool {
+func available(w *world.World, csv *v1alpha1.ClusterServiceVersion) bool {
 	for _, hook := range csv.Spec.WebhookDefinitions {
 		if hook.Type != v1alpha1.ConversionWebhook {
 			if install.Webhook(hook) != nil {

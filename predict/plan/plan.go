@@ -221,14 +221,15 @@ func apiError(group string, o *manifest.Object, errs field.ErrorList) string {
 	return fmt.Sprintf("%s %q is invalid: %v", kind, o.Name, errs.ToAggregate())
 }
 
-// Without returns what happens to a release of the plan that lacks an object, and how bad it is: it ships the object, or
-// its pods run as the account. Otherwise it needs none.
+// Without returns what happens to a release of the plan that lacks an object, and how bad it is: it ships the object,
+// or its pods run as the account. Otherwise it needs none.
 func (r *Result) Without(o *manifest.Object) (says string, level findings.Severity) {
 	if o.Namespace != "" && o.Namespace != r.Namespace {
 		return "", findings.None
 	}
 	for _, by := range r.Releases {
-		if slices.ContainsFunc(by.Shipped, func(x *manifest.Object) bool { return x.Kind == o.Kind && x.Name == o.Name }) {
+		same := func(x *manifest.Object) bool { return x.Kind == o.Kind && x.Name == o.Name }
+		if slices.ContainsFunc(by.Shipped, same) {
 			return "by chance OLM makes it again, and its tokens die", findings.Warning
 		}
 		for _, d := range by.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {

@@ -47,8 +47,8 @@ func Unfit(ctx context.Context, checker crs.Checker, before, now *manifest.Objec
 	return faults(ctx, checker, now, listings(older, newer, objects, sharesSchema(now)))
 }
 
-// Unconverted returns the objects that do not fit a version that only the CRD that takes the place of another serves, as
-// nothing converts them, each with its first fault.
+// Unconverted returns the objects that do not fit a version that only the CRD that takes the place of another serves,
+// as nothing converts them, each with its first fault.
 func Unconverted(ctx context.Context, checker crs.Checker, before, now *manifest.Object, w *world.World) (out []Fault,
 	err error) {
 	k, _ := olm.DefinedKind(now)

@@ -296,7 +296,8 @@ func (h Planned) String() string {
 	return out
 }
 
-// ofSubscription returns what OLM v0 installs. An operator that serves needs certificates, which have no part in a review.
+// ofSubscription returns what OLM v0 installs. An operator that serves needs certificates, which have no part in a
+// review.
 func ofSubscription(i predict.Install) Planned {
 	h := Planned{Object: i.Subscription, Name: i.Name, Catalog: i.Catalog, Choice: i.Choice, dependency: i.Dependency,
 		Namespace: i.Namespace, options: generate.Options{Profile: generate.ProfileOLM, Namespace: i.Namespace,
@@ -370,8 +371,7 @@ func (h Planned) Render(ctx context.Context, so source.Options) (*Installed, err
 	}
 	set, err := generate.RenderAll([]generate.Operator{{Name: opened.Package, Bundle: opened.Bundle, Options: options}})
 	if err != nil {
-		var one *generate.OperatorError
-		if errors.As(err, &one) {
+		if one, ok := errors.AsType[*generate.OperatorError](err); ok {
 			err = one.Err
 		}
 		return nil, err

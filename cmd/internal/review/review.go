@@ -56,7 +56,8 @@ func (s *Subject) remark(key, format string, args ...any) {
 
 // FromRendered returns what a RenderConfig renders to as a Subject.
 func FromRendered(ctx context.Context, rendered *config.Rendered) (*Subject, error) {
-	profiles := lists.Map(rendered.Sources, func(s output.Source) generate.Profile { return generate.Profile(s.Profile) })
+	profiles := lists.Map(rendered.Sources,
+		func(s output.Source) generate.Profile { return generate.Profile(s.Profile) })
 	return assemble(ctx, rendered.Objects, rendered.Opened, rendered.Operators, profiles...)
 }
 
@@ -168,7 +169,8 @@ func Compare(ctx context.Context, old, new *Subject, names [2]string, o compare.
 }
 
 // without returns a subject that is compared with another one: without the operators that are unknown there, and with
-// its notes. One that the other side has too is said of the newer side, and not at all if it is what an object stands for.
+// its notes. One that the other side has too is said of the newer side, and not at all if it is what an object stands
+// for.
 func (s *Subject) without(other *Subject, newer bool) *Subject {
 	out := *s.assembled(other.Unknown)
 	key := func(r remark) string { return r.key }
