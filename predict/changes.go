@@ -76,10 +76,12 @@ func stays(before, after *Report) (list []findings.Finding) {
 				"the ClusterServiceVersion", message, s.Namespace, s.InstalledCSV)})
 	}
 	for _, p := range before.policies {
-		if p.Installs() && !slices.ContainsFunc(after.policies, func(o *olm.OperatorPolicy) bool {
-			return o.Namespace == p.Namespace && o.Package == p.Package
-		}) {
-			list = append(list, policyStays(p))
+		acts := func(o *olm.OperatorPolicy) bool {
+			return o.Acts() && o.Namespace == p.Namespace && o.Package == p.Package
+		}
+		if p.Installs() && !slices.ContainsFunc(after.policies, acts) {
+			same := func(o *olm.OperatorPolicy) bool { return o.Object.Identity() == p.Object.Identity() }
+			list = append(list, policyStays(p, lists.Find(after.policies, same)))
 		}
 	}
 	return list
@@ -89,14 +91,19 @@ func (v CSV) key() string { return v.Namespace + "/" + v.Name }
 
 func (v CSV) identity() string { return v1alpha1.ClusterServiceVersionKind + " " + v.key() }
 
-// policyStays returns that an OperatorPolicy which is deleted takes nothing with it.
-func policyStays(p *olm.OperatorPolicy) findings.Finding {
+// policyStays returns that an OperatorPolicy which is deleted, or acts no more, takes nothing with it. now is nil if it is
+// deleted.
+func policyStays(p, now *olm.OperatorPolicy) findings.Finding {
+	ends := "it is deleted, and nothing else"
+	if now != nil {
+		ends = "it installs nothing any more"
+	}
 	then := "nobody approves its InstallPlans any more"
 	if p.Automatic && len(p.Versions) == 0 {
 		then = "OLM updates it still"
 	}
 	file, line := p.Object.PlaceOf("")
 	return findings.Finding{Rule: ruleStays.ID, Level: findings.Warning, File: file, Line: line,
-		Object: p.Object.Identity(), Message: fmt.Sprintf("it is deleted, and nothing else: its OperatorGroup, "+
-			"Subscription %s/%s and what OLM has installed for it stay, and %s", p.Namespace, p.Package, then)}
+		Object: p.Object.Identity(), Message: fmt.Sprintf("%s: its OperatorGroup, Subscription %s/%s and what "+
+			"OLM has installed for it stay, and %s", ends, p.Namespace, p.Package, then)}
 }
