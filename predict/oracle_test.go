@@ -277,9 +277,10 @@ func rights(
 		if err != nil {
 			t.Fatal(err)
 		}
-		meta := map[string]any{"name": name}
-		if scope == "" {
-			meta["namespace"] = namespace
+		meta := map[string]any{"name": name, "namespace": namespace}
+		if scope != "" {
+			name = namespace + "-" + name // in the cluster, each operator has roles of its own
+			meta = map[string]any{"name": name}
 		}
 		add(
 			map[string]any{
