@@ -119,11 +119,11 @@ func (c *prediction) resolution(tree *resolve.Cluster, catalogs Catalogs) *resol
 		case u == nil:
 			r.subs[s.Namespace] = append(r.subs[s.Namespace], s)
 		case ofSubscription(s, csvs[s.Namespace]) == nil:
-			c.unknown = append(c.unknown, *u)
 			hint := ""
-			if u.OfCatalog {
+			if u.OfCatalog = u.OfCatalog && r.content(s) == nil; u.OfCatalog {
 				hint = passCatalog
 			}
+			c.unknown = append(c.unknown, *u)
 			c.noteUnchecked(s, u.Why, hint)
 		}
 	}
@@ -556,7 +556,7 @@ func (r *resolution) unknown(s *world.Subscription) *Unknown {
 		return &Unknown{Object: s.Object, Why: why, Disputed: true}
 	}
 	if why = r.unknownCatalog(s); why != "" {
-		return &Unknown{Object: s.Object, Why: why, OfCatalog: r.content(s) == nil}
+		return &Unknown{Object: s.Object, Why: why, OfCatalog: true}
 	}
 	return nil
 }

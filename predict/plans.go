@@ -162,11 +162,14 @@ func (u *updating) take(one Update, operator *upgrade.Operator, played *InstallP
 	}
 	old := u.named()[[2]string{u.namespace, one.Replaces}]
 	v := u.named()[[2]string{u.namespace, operator.Name}]
-	passes := old == nil && one.Replaces == "" || old != nil && old.sub != nil // OLM has made the older release, too
+	_, there := u.assumed[[2]string{u.namespace, one.Replaces}] // in the cluster, by the status of its Subscription
+	// OLM has made the older release, too
+	passes := old == nil && one.Replaces == "" || old != nil && old.sub != nil && !there
 	switch {
 	case v != nil && v.sub == nil:
 		return
-	case v == nil && !passes && (old == nil || !old.observed || one.Approval):
+	case v == nil && !passes && (old == nil || !old.observed && !there || one.Approval):
+		u.Delete(made) // the tree keeps its release, or nobody approves the InstallPlan
 		return
 	case v == nil:
 		var err *manifest.Error

@@ -43,7 +43,7 @@ func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
 		whole.Objects = h.world.Settled(t.Objects)
 	}
 	h.tree = &whole
-	base := &outcome{options: o, tree: &tree.Tree{}, report: &predict.Report{After: o.unreleased(&whole)}}
+	base := &outcome{options: o, tree: &tree.Tree{}, world: h.world, report: &predict.Report{After: o.unreleased(&whole)}}
 	if o.Over != nil && o.Over.outcome != nil {
 		base = o.Over.outcome
 	}
@@ -75,7 +75,9 @@ func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
 		if carried, err = s.follow(ctx, base, carried); err != nil {
 			return nil, err
 		}
-		plan = append(plan, carried...)
+		at := func(p Planned) string { return p.Namespace + "/" + p.Name }
+		says := lists.Set(plan, at) // the tree says itself that it is there
+		plan = append(plan, lists.Filter(carried, func(p Planned) bool { return !says[at(p)] })...)
 	}
 	h.plan = lists.Filter(plan, func(p Planned) bool { return p.live != "" || keys[o.key(p.Object)] })
 	beside := lists.Set(on.Objects, o.key)
@@ -205,6 +207,9 @@ func (s *Subject) ignored(base *outcome) {
 		if x.Kind != v1alpha1.SubscriptionKind || x.Group() != olm.Group || old == nil || there == nil ||
 			s.outcome.world.StartingApproves(x.Namespace, x.Name) {
 			continue
+		}
+		if x.Has("status") { // it says itself what is installed
+			there = x
 		}
 		installed, _ := there.Get("status", "installedCSV")
 		if installed != nil && installed != "" && starting(old) != starting(x) {
