@@ -91,8 +91,8 @@ func (v CSV) key() string { return v.Namespace + "/" + v.Name }
 
 func (v CSV) identity() string { return v1alpha1.ClusterServiceVersionKind + " " + v.key() }
 
-// policyStays returns that an OperatorPolicy which is deleted, or acts no more, takes nothing with it. now is nil if it is
-// deleted.
+// policyStays returns that an OperatorPolicy which is deleted, or acts no more, takes nothing with it. now is nil if it
+// is deleted.
 func policyStays(p, now *olm.OperatorPolicy) findings.Finding {
 	ends := "it is deleted, and nothing else"
 	if now != nil {

@@ -174,14 +174,7 @@ func (w *World) remove(p *olm.OperatorPolicy) {
 	if p.Removed = gone; len(gone) == 0 {
 		return
 	}
-	for _, o := range gone {
-		w.Delete(o)
-	}
-	for o := range w.All() {
-		if slices.ContainsFunc(gone, func(x *manifest.Object) bool { return goesWith(x, o) }) {
-			w.Delete(o)
-		}
-	}
+	w.Remove(gone)
 	rest := read(slices.Collect(w.All()), "")
 	rest.Policies, rest.Duplicates, rest.Disputes, rest.home = w.Policies, w.Duplicates, w.Disputes, w.home
 	*w = *rest
@@ -195,8 +188,20 @@ func (w *World) removesGroup(p *olm.OperatorPolicy, g *Group, subs []*Subscripti
 		(g.Name == p.OperatorGroup().Name || !p.NamesGroup() && name == p.Namespace+"-")
 }
 
-// goesWith reports whether an object goes with another one, beside what that owns: a custom resource with its CRD, and
-// with a ClusterServiceVersion its copies, and what has no namespace and names it (OLM:
+// Remove deletes objects, and what goes with them.
+func (w *World) Remove(gone []*manifest.Object) {
+	for _, o := range gone {
+		w.Delete(o)
+	}
+	for o := range w.All() {
+		if slices.ContainsFunc(gone, func(x *manifest.Object) bool { return goesWith(x, o) }) {
+			w.Delete(o)
+		}
+	}
+}
+
+// goesWith reports whether an object goes with another one, beside what that owns: all that is in a Namespace, a custom
+// resource with its CRD, and with a ClusterServiceVersion its copies, and what has no namespace and names it (OLM:
 // pkg/controller/operators/olm/operator.go, handleClusterServiceVersionDeletion).
 func goesWith(gone, o *manifest.Object) bool {
 	label := func(name string) string {
@@ -204,6 +209,8 @@ func goesWith(gone, o *manifest.Object) bool {
 		return olm.Text(value)
 	}
 	switch {
+	case gone.Kind == "Namespace" && gone.Group() == "":
+		return o.Namespace == gone.Name
 	case gone.Kind == kindCRD:
 		k, _ := olm.DefinedKind(gone)
 		return o.Kind == k.Name && o.Group() == k.Group

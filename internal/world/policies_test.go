@@ -437,3 +437,39 @@ func TestPoliciesAreDecodedOnce(t *testing.T) {
 		}
 	}
 }
+
+// What is removed takes with it what the garbage collector, the API server and OLM remove.
+func TestRemove(t *testing.T) {
+	object := func(apiVersion, kind, namespace, name, more string) string {
+		meta := "{name: " + name
+		if namespace != "" {
+			meta += ", namespace: " + namespace
+		}
+		return "apiVersion: " + apiVersion + "\nkind: " + kind + "\nmetadata: " + meta + more + "}\n---\n"
+	}
+	owned := ", ownerReferences: [{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, name: op, uid: u}]"
+	all := read(t, object("v1", "Namespace", "", "a", "")+object("v1", "ConfigMap", "a", "c", "")+
+		object("v1", "ConfigMap", "b", "c", "")+object("operators.coreos.com/v1alpha1", "ClusterServiceVersion", "b", "op", "")+
+		object("v1", "ServiceAccount", "b", "op", owned)+strings.TrimSuffix(object("v1", "ServiceAccount", "b", "other", ""), "---\n"))
+	for _, c := range []struct{ gone, want string }{
+		{"Namespace a", "ConfigMap b/c, ClusterServiceVersion b/op, ServiceAccount b/op, ServiceAccount b/other"},
+		{"ClusterServiceVersion b/op", "Namespace a, ConfigMap a/c, ConfigMap b/c, ServiceAccount b/other"},
+		{"ConfigMap b/c", "Namespace a, ConfigMap a/c, ClusterServiceVersion b/op, ServiceAccount b/op, ServiceAccount b/other"},
+	} {
+		w := world.Index(all, "")
+		var gone []*manifest.Object
+		for o := range w.All() {
+			if o.Identity() == c.gone {
+				gone = append(gone, o)
+			}
+		}
+		w.Remove(gone)
+		var left []string
+		for o := range w.All() {
+			left = append(left, o.Identity())
+		}
+		if got := strings.Join(left, ", "); got != c.want {
+			t.Errorf("without %s: %s, want %s", c.gone, got, c.want)
+		}
+	}
+}

@@ -43,7 +43,8 @@ func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
 		whole.Objects = h.world.Settled(t.Objects)
 	}
 	h.tree = &whole
-	base := &outcome{options: o, tree: &tree.Tree{}, world: h.world, report: &predict.Report{After: o.unreleased(&whole)}}
+	base := &outcome{options: o, tree: &tree.Tree{}, world: h.world,
+		report: &predict.Report{After: o.unreleased(&whole)}}
 	if o.Over != nil && o.Over.outcome != nil {
 		base = o.Over.outcome
 	}
@@ -249,9 +250,9 @@ func (h *outcome) over(ctx context.Context, base *outcome) (on *tree.Tree, gone 
 	for _, x := range base.git {
 		if there := live.Find(x); there != nil && !given[o.key(x)] {
 			gone = append(gone, there)
-			live.Delete(there)
 		}
 	}
+	live.Remove(gone)
 	says := map[string]bool{}
 	for _, x := range h.tree.Objects {
 		if handsOver(x) && x.Has("status") {

@@ -71,6 +71,9 @@ spec: {name: backup-operator, channel: stable-v1, source: community, sourceNames
 			for _, x := range r.OLM {
 				said += x.Message + "\n"
 			}
+			if c.what == "no Subscription" && len(r.Permissions)+len(r.CRDs) > 0 {
+				t.Errorf("the operator stays, and %v, %v differ", r.Permissions, r.CRDs)
+			}
 			if c.said == "" && said != "" || !strings.Contains(said, c.said) {
 				t.Errorf("OLM: %q, want %q", said, c.said)
 			}
