@@ -162,13 +162,10 @@ func (u *updating) take(one Update, operator *upgrade.Operator, played *InstallP
 	}
 	old := u.named()[[2]string{u.namespace, one.Replaces}]
 	v := u.named()[[2]string{u.namespace, operator.Name}]
-	_, there := u.assumed[[2]string{u.namespace, one.Replaces}] // in the cluster, by the status of its Subscription
-	// OLM has made the older release, too
-	passes := old == nil && one.Replaces == "" || old != nil && old.sub != nil && !there
 	switch {
 	case v != nil && v.sub == nil:
 		return
-	case v == nil && !passes && (old == nil || !old.observed && !there || one.Approval):
+	case v == nil && !u.comes(one, old):
 		u.Delete(made) // the tree keeps its release, or nobody approves the InstallPlan
 		return
 	case v == nil:
@@ -191,6 +188,16 @@ func (u *updating) take(one Update, operator *upgrade.Operator, played *InstallP
 	if needs := u.requirements(v); old != nil && (len(needs.unmet) > 0 || needs.err != nil) {
 		u.stopped = true
 	}
+}
+
+// comes reports whether an operator that the tree does not have is in the cluster afterwards. The older release may be
+// one that OLM has made, too.
+func (u *updating) comes(one Update, old *csv) bool {
+	if old == nil {
+		return one.Replaces == ""
+	}
+	_, there := u.assumed[[2]string{u.namespace, one.Replaces}] // in the cluster, by the status of its Subscription
+	return old.sub != nil && !there || (old.observed || there) && !one.Approval
 }
 
 // subscription returns the Subscription that OLM makes for a dependency (OLM:
