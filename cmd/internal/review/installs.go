@@ -283,6 +283,9 @@ type Planned struct {
 	err        error // why it cannot be rendered
 }
 
+// at returns the namespace and the name of the ClusterServiceVersion.
+func (h Planned) at() string { return h.Namespace + "/" + h.Name }
+
 // String returns a sentence: what the object stands for.
 func (h Planned) String() string {
 	out := fmt.Sprintf("%s (%s:%d): %s from catalog %s", h.Object.Identity(), h.Object.File, h.Object.Line, h.Name,

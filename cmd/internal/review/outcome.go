@@ -43,7 +43,7 @@ func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
 		whole.Objects = h.world.Settled(t.Objects)
 	}
 	h.tree = &whole
-	base := &outcome{options: o, tree: &tree.Tree{}, world: h.world,
+	base := &outcome{options: o, tree: &tree.Tree{}, world: &world.World{},
 		report: &predict.Report{After: o.unreleased(&whole)}}
 	if o.Over != nil && o.Over.outcome != nil {
 		base = o.Over.outcome
@@ -76,9 +76,8 @@ func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
 		if carried, err = s.follow(ctx, base, carried); err != nil {
 			return nil, err
 		}
-		at := func(p Planned) string { return p.Namespace + "/" + p.Name }
-		says := lists.Set(plan, at) // the tree says itself that it is there
-		plan = append(plan, lists.Filter(carried, func(p Planned) bool { return !says[at(p)] })...)
+		says := lists.Set(plan, Planned.at) // the tree says itself that it is there
+		plan = append(plan, lists.Filter(carried, func(p Planned) bool { return !says[p.at()] })...)
 	}
 	h.plan = lists.Filter(plan, func(p Planned) bool { return p.live != "" || keys[o.key(p.Object)] })
 	beside := lists.Set(on.Objects, o.key)
@@ -150,7 +149,7 @@ func (h *outcome) carried(base *outcome) (out []Planned) {
 	states := lists.By(h.report.CSVs, func(v predict.CSV) string { return v.Namespace + "/" + v.Name })
 	for _, p := range base.plan {
 		p.live = p.Name
-		if i := before[p.Namespace+"/"+p.Name]; i != nil { // OLM has updated it, whatever Git changes
+		if i := before[p.at()]; i != nil { // OLM has updated it, whatever Git changes
 			p.live = i.Name
 		}
 		at := p.Namespace + "/" + p.live
@@ -185,12 +184,11 @@ func (h *outcome) remains(base *outcome) (out []*manifest.Object) {
 
 // definitions returns the CRDs of operators that are gone, and that are in the cluster still.
 func (h *outcome) definitions(base *outcome, carried []Planned) (out []*manifest.Object) {
-	at := func(p Planned) string { return p.Namespace + "/" + p.Name }
-	stays := lists.Set(carried, at)
+	stays := lists.Set(carried, Planned.at)
 	live := olm.CRDs(h.report.After)
 	for _, part := range base.parts {
 		for name, crd := range olm.CRDs(part.Subject.All) {
-			if !stays[at(part.plan)] && live[name] != nil {
+			if !stays[part.plan.at()] && live[name] != nil {
 				out = append(out, crd)
 			}
 		}
