@@ -10,6 +10,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict/upgrade"
 )
 
@@ -68,11 +69,9 @@ func stays(before, after *Report) (list []findings.Finding) {
 		if gone {
 			message = "it is deleted, and nothing else"
 		}
-		file, line := s.object.PlaceOf("")
-		list = append(list, findings.Finding{Rule: ruleStays.ID, Level: findings.Warning, File: file, Line: line,
-			Object: s.object.Identity(), Message: fmt.Sprintf("%s: ClusterServiceVersion %s/%s stays with its "+
-				"Deployments, permissions and CRDs, and nothing updates it any more; to remove the operator, delete "+
-				"the ClusterServiceVersion", message, s.Namespace, s.InstalledCSV)})
+		list = append(list, staysOf(s.object, "%s: ClusterServiceVersion %s/%s stays with its Deployments, permissions "+
+			"and CRDs, and nothing updates it any more; to remove the operator, delete the ClusterServiceVersion",
+			message, s.Namespace, s.InstalledCSV))
 	}
 	for _, p := range before.policies {
 		acts := func(o *olm.OperatorPolicy) bool {
@@ -101,8 +100,12 @@ func policyStays(p, now *olm.OperatorPolicy) findings.Finding {
 	if p.Automatic && len(p.Versions) == 0 {
 		then = "OLM updates it still"
 	}
-	file, line := p.Object.PlaceOf("")
-	return findings.Finding{Rule: ruleStays.ID, Level: findings.Warning, File: file, Line: line,
-		Object: p.Object.Identity(), Message: fmt.Sprintf("%s: its OperatorGroup, Subscription %s/%s and what "+
-			"OLM has installed for it stay, and %s", ends, p.Namespace, p.Package, then)}
+	return staysOf(p.Object, "%s: its OperatorGroup, Subscription %s/%s and what OLM has installed for it stay, and %s",
+		ends, p.Namespace, p.Package, then)
+}
+
+func staysOf(o *manifest.Object, format string, args ...any) findings.Finding {
+	file, line := o.PlaceOf("")
+	return findings.Finding{Rule: ruleStays.ID, Level: findings.Warning, File: file, Line: line, Object: o.Identity(),
+		Message: fmt.Sprintf(format, args...)}
 }
