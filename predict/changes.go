@@ -70,7 +70,8 @@ func stays(before, after *Report) (list []findings.Finding) {
 			message = "it is deleted, and nothing else"
 		}
 		list = append(list, staysOf(s.object, "%s: ClusterServiceVersion %s/%s stays with its Deployments, "+
-			"permissions and CRDs, and nothing updates it any more; to remove the operator, delete the ClusterServiceVersion",
+			"permissions and CRDs, and nothing updates it any more; to remove the operator, delete the "+
+			"ClusterServiceVersion",
 			message, s.Namespace, s.InstalledCSV))
 	}
 	for _, p := range before.policies {
