@@ -1,17 +1,19 @@
-// Command olmgen-validate is what olmgen validate runs for the validators of operator-framework: see package
-// validateproc for why it is a program of its own.
+// Command olmgen-validate answers what the validators of operator-framework say to a bundle, and what the code of
+// Kubernetes says to objects: see package beside for why it is a program of its own.
 package main
 
 import (
 	"os"
 
+	"github.com/olmgen/olmgen/cmd/internal/beside"
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate/framework"
-	"github.com/olmgen/olmgen/cmd/internal/validateproc"
+	"github.com/olmgen/olmgen/internal/kubernetes"
 )
 
 func main() {
-	os.Exit(validateproc.Main(os.Args[1:], map[string]validateproc.Answer{
-		validate.HelperArg: validateproc.JSON(framework.Checker{}.Check),
+	os.Exit(beside.Main(beside.Validate, "run olmgen validate, check or diff", os.Args[1:], map[string]beside.Answer{
+		validate.Question: beside.JSON(framework.Checker{}.Check),
+		beside.Writes:     beside.JSON(kubernetes.Check),
 	}, os.Stdin, os.Stderr))
 }

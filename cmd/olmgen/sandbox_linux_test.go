@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/olmgen/olmgen/cmd/internal/validateproc"
+	"github.com/olmgen/olmgen/cmd/internal/beside"
 	"github.com/olmgen/olmgen/golden/fuzztest"
 )
 
@@ -228,7 +228,7 @@ properties:
 
 // system reports whether a path is of the system, or the program itself, which a library reads to seed itself.
 func system(path, olmgen string) bool {
-	return under(path, systemFiles) || ownProcess.MatchString(path) || path == olmgen || filepath.Base(path) == validateproc.Name
+	return under(path, systemFiles) || ownProcess.MatchString(path) || path == olmgen || filepath.Base(path) == beside.Validate
 }
 
 // under reports whether a path is one of a list, or below one.

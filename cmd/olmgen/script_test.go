@@ -5,6 +5,7 @@ import (
 	"log"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,21 +13,34 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
-	"github.com/olmgen/olmgen/cmd/internal/rules/validate/framework"
-	"github.com/olmgen/olmgen/cmd/internal/validateproc"
 )
 
-// answers are those of the program olmgen-validate.
-var answers = map[string]validateproc.Answer{
-	validate.HelperArg: validateproc.JSON(framework.Checker{}.Check),
+// withPrograms are tests that have the programs beside olmgen in PATH.
+type withPrograms struct{ *testing.M }
+
+// Run builds the programs, and runs the tests.
+func (m withPrograms) Run() int {
+	dir, err := os.MkdirTemp("", "olmgen-programs-")
+	if err != nil {
+		log.Print(err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	build := exec.Command("go", "build", "-o", dir, "../olmgen-validate")
+	if out, err := build.CombinedOutput(); err != nil {
+		log.Printf("%s: %v\n%s", build, err, out)
+		return 1
+	}
+	if err := os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH")); err != nil {
+		log.Print(err)
+		return 1
+	}
+	return m.M.Run()
 }
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"olmgen":          func() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
-		validateproc.Name: func() { os.Exit(validateproc.Main(os.Args[1:], answers, os.Stdin, os.Stderr)) },
+	testscript.Main(withPrograms{m}, map[string]func(){
+		"olmgen": func() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	fbc "github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/cmd/internal/beside"
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/cmd/internal/rules/policy"
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
@@ -54,8 +55,9 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 		return err
 	}
 	f.options.Resources = apiserver.Checker{}
-	if helper, err := validate.FindHelper(); err == nil {
-		f.options.Checker = helper
+	program := &beside.Program{Name: beside.Validate, Does: "runs the validators of operator-framework and of Kubernetes"}
+	if _, err := program.Find(); err == nil {
+		f.options.Checker = validate.Helper{Program: program}
 	} else {
 		text, hint := config.ErrorText(err, flagsOf(cmd))
 		say(cmd, findings.Warning, hint, "only olmgen's own findings: %s", text)

@@ -32,7 +32,7 @@ func TestCommandIsLight(t *testing.T) {
 		for _, h := range heavy {
 			if strings.HasPrefix(p, h) {
 				t.Errorf("cmd/olmgen links %s: each command would pay for it at its start; "+
-					"only olmgen-validate may link the API server (see internal/validateproc)", p)
+					"only olmgen-validate may link the API server (see cmd/internal/beside)", p)
 			}
 		}
 	}

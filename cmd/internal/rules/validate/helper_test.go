@@ -11,16 +11,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/olmgen/olmgen/cmd/internal/beside"
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate/framework"
-	"github.com/olmgen/olmgen/cmd/internal/validateproc"
 )
 
 // The test binary is the helper program too.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == validate.HelperArg {
-		os.Exit(validateproc.Main(os.Args[1:], map[string]validateproc.Answer{
-			validate.HelperArg: validateproc.JSON(framework.Checker{}.Check),
+	if len(os.Args) == 2 && !strings.HasPrefix(os.Args[1], "-") {
+		os.Exit(beside.Main(beside.Validate, "", os.Args[1:], map[string]beside.Answer{
+			validate.Question: beside.JSON(framework.Checker{}.Check),
 		}, os.Stdin, os.Stderr))
 	}
 	os.Exit(m.Run())
@@ -32,7 +32,7 @@ func testHelper(t *testing.T) validate.Helper {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return validate.Helper{Path: path}
+	return validate.Helper{Program: &beside.Program{Name: beside.Validate, Path: path}}
 }
 
 // Asked in another process, the validators say what they say in this one. Its environment does not count.
@@ -60,23 +60,23 @@ func TestHelperThatFails(t *testing.T) {
 		t.Skip("the helpers of this test are shell scripts")
 	}
 	for name, test := range map[string]struct{ script, want string }{
-		"it fails":         {"echo it is broken >&2; echo really >&2; exit 1", ": exit status 1: it is broken"},
-		"it talks":         {"echo hello", ": its output is not readable: "},
-		"it says too much": {"cat /dev/stdin >/dev/null; echo '[]'; echo '[]'", ": its output is not readable: "},
+		"it fails":        {"echo it is broken >&2; echo really >&2; exit 1", ": it is broken"},
+		"it is of before": {"echo it is used otherwise >&2; exit 2", ": exit status 2: it is used otherwise"},
+		"it talks":        {"read line; echo hello", ": its output is not readable: "},
+		"it says nothing": {"read line", ": its output is not readable: "},
 	} {
 		path := filepath.Join(t.TempDir(), "helper")
 		if err := os.WriteFile(path, []byte("#!/bin/sh\nPATH=/bin:/usr/bin\n"+test.script+"\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		_, err := validate.Bundle(t.Context(), sourceOf(t), validate.Options{Checker: validate.Helper{Path: path}})
+		_, err := validate.Bundle(t.Context(), sourceOf(t), validate.Options{
+			Checker: validate.Helper{Program: &beside.Program{Path: path}}})
 		if err == nil || !strings.Contains(err.Error(), path+test.want) {
 			t.Errorf("%s: %v, want %s", name, err, test.want)
 		}
 	}
-	if _, err := (validate.Helper{Path: filepath.Join(t.TempDir(), "none")}).Check(t.Context(), validate.Subject{}); !errors.Is(
-		err,
-		os.ErrNotExist,
-	) {
+	none := validate.Helper{Program: &beside.Program{Path: filepath.Join(t.TempDir(), "none")}}
+	if _, err := none.Check(t.Context(), validate.Subject{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no program: %v", err)
 	}
 	canceled, cancel := context.WithCancel(t.Context())

@@ -30,7 +30,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/cmd/internal/validateproc"
+	"github.com/olmgen/olmgen/cmd/internal/beside"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/base/lists"
@@ -205,23 +205,17 @@ func tidy(list []Finding) []Finding {
 	})
 }
 
-// HelperArg is the only argument of the program that a Helper runs. It changes with the types Subject and Problem, so
-// that programs of different versions cannot misread each other.
-const HelperArg = "subject-v1"
+// Question is the kind of question that a Helper asks. It changes with the types Subject and Problem, so that programs
+// of different versions cannot misread each other.
+const Question = "subject-v1"
 
-// Helper is a Checker that runs a program, with a Subject on stdin and a list of Problems on stdout, both as JSON.
-type Helper validateproc.Program
+// Helper is a Checker that asks the program olmgen-validate.
+type Helper struct{ *beside.Program }
 
-// FindHelper looks for the program beside the running one, then in PATH. The error says how to install it.
-func FindHelper() (Helper, error) {
-	p, err := validateproc.Find("runs the validators of operator-framework")
-	return Helper(p), err
-}
-
-// Check runs the program once.
+// Check asks the program.
 func (h Helper) Check(ctx context.Context, s Subject) ([]Problem, error) {
 	var problems []Problem
-	err := validateproc.Program(h).Ask(ctx, HelperArg, s, &problems)
+	err := h.Ask(ctx, Question, s, &problems)
 	return problems, err
 }
 

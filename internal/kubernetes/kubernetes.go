@@ -1,0 +1,209 @@
+// Package kubernetes asks the code of Kubernetes what an API server says to objects that are created or updated. It
+// links most of an API server, so only a program beside olmgen does: see cmd/internal/beside.
+package kubernetes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/kubernetes/pkg/apis/core"
+
+	"github.com/olmgen/olmgen/internal/writes"
+)
+
+// Check answers what the API server says to writes: of each, whether its kind is known, and why it is refused. An
+// error is that of ctx.
+func Check(ctx context.Context, asked []writes.Write) ([]writes.Answer, error) {
+	answers := make([]writes.Answer, len(asked))
+	for i, w := range asked {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		answers[i] = check(ctx, w)
+	}
+	return answers, nil
+}
+
+// check does what an API server does with a request before it stores the object (Kubernetes:
+// apiserver/pkg/registry/generic/registry/store.go, Create and Update). Fields that the type does not have are dropped,
+// as of a request without fieldValidation=Strict.
+func check(ctx context.Context, w writes.Write) writes.Answer {
+	var head metav1.PartialObjectMetadata
+	if err := json.Unmarshal(w.Object, &head); err != nil {
+		return refused(err)
+	}
+	gvk := head.GroupVersionKind()
+	k, ok := kinds[gvk.GroupKind()]
+	if !ok || !k.scheme.Recognizes(gvk) {
+		return writes.Answer{}
+	}
+	obj, err := k.decode(w.Object, gvk)
+	if err != nil {
+		return refused(err)
+	}
+	meta, err := meta.Accessor(obj)
+	if err != nil {
+		return refused(err)
+	}
+	namespace := meta.GetNamespace()
+	if !k.strategy.NamespaceScoped() {
+		namespace = ""
+		meta.SetNamespace("")
+	}
+	ctx = request.WithRequestInfo(request.WithNamespace(ctx, namespace), &request.RequestInfo{
+		IsResourceRequest: true, APIGroup: gvk.Group, APIVersion: gvk.Version, Namespace: namespace, Name: meta.GetName()})
+	if w.Existing == nil {
+		return create(ctx, k, obj)
+	}
+	old, err := k.decode(w.Existing, gvk)
+	if err != nil {
+		return writes.Answer{} // of another version
+	}
+	return update(ctx, k, obj, old)
+}
+
+func create(ctx context.Context, k kind, obj runtime.Object) writes.Answer {
+	store(obj, nil)
+	meta, err := meta.Accessor(obj)
+	if err != nil {
+		return refused(err)
+	}
+	rest.FillObjectMetaSystemFields(meta)
+	return refused(rest.BeforeCreate(k.strategy, ctx, obj))
+}
+
+func update(ctx context.Context, k kind, obj, old runtime.Object) writes.Answer {
+	store(old, nil)
+	store(obj, old)
+	now, err := meta.Accessor(obj)
+	if err != nil {
+		return refused(err)
+	}
+	before, err := meta.Accessor(old)
+	if err != nil {
+		return refused(err)
+	}
+	if before.GetUID() == "" {
+		rest.FillObjectMetaSystemFields(before)
+	}
+	if before.GetResourceVersion() == "" {
+		before.SetResourceVersion("1")
+	}
+	before.SetNamespace(now.GetNamespace())
+	now.SetUID(before.GetUID())
+	now.SetCreationTimestamp(before.GetCreationTimestamp())
+	now.SetResourceVersion(before.GetResourceVersion())
+	now.SetGeneration(before.GetGeneration())
+	now.SetDeletionTimestamp(before.GetDeletionTimestamp())
+	now.SetDeletionGracePeriodSeconds(before.GetDeletionGracePeriodSeconds())
+	// OLM and engines know the UID of an owner, a file does not.
+	for _, m := range []metav1.Object{before, now} {
+		owners := m.GetOwnerReferences()
+		for i := range owners {
+			if owners[i].UID == "" {
+				owners[i].UID = types.UID("known")
+			}
+		}
+		m.SetOwnerReferences(owners)
+	}
+	return refused(rest.BeforeUpdate(k.strategy, ctx, obj, old))
+}
+
+// refused returns the answer for an error of the API server's code.
+func refused(err error) writes.Answer {
+	a := writes.Answer{Known: true}
+	if err == nil {
+		return a
+	}
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Details != nil && len(status.Status().Details.Causes) > 0 {
+		for _, cause := range status.Status().Details.Causes {
+			a.Causes = append(a.Causes, writes.Cause{Field: cause.Field, Message: cause.Message})
+		}
+		return a
+	}
+	a.Causes = []writes.Cause{{Message: err.Error()}}
+	return a
+}
+
+// decode returns an object in the internal version of its type, with its defaults.
+func (k kind) decode(data []byte, gvk schema.GroupVersionKind) (runtime.Object, error) {
+	external, err := k.scheme.New(gvk)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(data, external); err != nil {
+		return nil, fmt.Errorf("%s in version %q cannot be handled as a %s: %w", gvk.Kind, gvk.Version, gvk.Kind, err)
+	}
+	k.scheme.Default(external)
+	return k.scheme.ConvertToVersion(external, schema.GroupVersion{Group: gvk.Group, Version: runtime.APIVersionInternal})
+}
+
+// store fills in what the storage of a Service does before it validates: an address that nobody asked for, and the one
+// that the Service has (Kubernetes: pkg/registry/core/service/storage).
+func store(obj, old runtime.Object) {
+	svc, ok := obj.(*core.Service)
+	if !ok || svc.Spec.Type == core.ServiceTypeExternalName {
+		return
+	}
+	s := &svc.Spec
+	if before, ok := old.(*core.Service); ok && before.Spec.Type != core.ServiceTypeExternalName {
+		if s.ClusterIP == "" && len(s.ClusterIPs) == 0 {
+			s.ClusterIP, s.ClusterIPs = before.Spec.ClusterIP, before.Spec.ClusterIPs
+		}
+		if s.ClusterIP == before.Spec.ClusterIP && len(s.IPFamilies) == 0 && s.IPFamilyPolicy == nil {
+			s.IPFamilies, s.IPFamilyPolicy = before.Spec.IPFamilies, before.Spec.IPFamilyPolicy
+		}
+	}
+	if s.ClusterIP != "" && len(s.ClusterIPs) == 0 {
+		s.ClusterIPs = []string{s.ClusterIP}
+	}
+	addresses := map[core.IPFamily]string{core.IPv4Protocol: "10.0.0.1", core.IPv6Protocol: "fd00::1"}
+	if len(s.IPFamilies) == 0 {
+		s.IPFamilies = familiesOf(s)
+	}
+	if s.IPFamilyPolicy == nil {
+		policy := core.IPFamilyPolicySingleStack
+		if len(s.IPFamilies) > 1 {
+			policy = core.IPFamilyPolicyRequireDualStack
+		}
+		s.IPFamilyPolicy = &policy
+	}
+	if s.ClusterIP == "" && len(s.ClusterIPs) == 0 {
+		for _, family := range s.IPFamilies {
+			if ip, ok := addresses[family]; ok {
+				s.ClusterIPs = append(s.ClusterIPs, ip)
+			}
+		}
+		if len(s.ClusterIPs) > 0 {
+			s.ClusterIP = s.ClusterIPs[0]
+		}
+	}
+}
+
+// familiesOf returns the families of a Service that names none, in a cluster that has both.
+func familiesOf(s *core.ServiceSpec) []core.IPFamily {
+	both := []core.IPFamily{core.IPv4Protocol, core.IPv6Protocol}
+	headless := s.ClusterIP == core.ClusterIPNone
+	switch {
+	case s.IPFamilyPolicy != nil && *s.IPFamilyPolicy != core.IPFamilyPolicySingleStack,
+		headless && len(s.Selector) == 0 && s.IPFamilyPolicy == nil, len(s.ClusterIPs) > 1:
+		return both
+	case !headless && len(s.ClusterIPs) == 1 && isIPv6(s.ClusterIPs[0]):
+		return both[1:]
+	}
+	return both[:1]
+}
+
+func isIPv6(address string) bool { return strings.Contains(address, ":") }
