@@ -10,6 +10,7 @@ import (
 	"github.com/olmgen/olmgen/compare/internal/workload"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/writes"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -24,6 +25,8 @@ type Options struct {
 	Others []Operator
 	// Cluster is what else is in the cluster: CRDs with their status, and the custom resources that OLM checks.
 	Cluster []*manifest.Object
+	// API is who says what the API server says to objects; nil if nobody asks.
+	API writes.Checker
 	// Unfit returns what keeps an operator from working in the cluster. What it says of the operators of NEW, and not
 	// of OLD, is a consequence. It may be nil.
 	Unfit func(*Operator) []findings.Finding

@@ -68,14 +68,38 @@ func permissions(r *rendering) {
 // Access returns what an InstallPlan makes of the permissions of a ClusterServiceVersion in a namespace: accounts, then
 // roles and bindings, with OLM's names (spec 4.1).
 func Access(csv *v1alpha1.ClusterServiceVersion, namespace string) ([]*manifest.Object, error) {
-	b, o := &bundle.Bundle{CSV: csv}, Options{Namespace: namespace, Names: NamesOLM, Profile: ProfileOLM}
-	r := &rendering{bundle: b, csv: csv, options: o, keys: map[string]int{}, names: newNames(b, csv, o, nil)}
+	r := asOLM(&bundle.Bundle{CSV: csv}, Options{Namespace: namespace})
 	spec := csv.Spec.InstallStrategy.StrategySpec
 	r.grants, r.cluster = r.names.grants(spec.Permissions, false), r.names.grants(spec.ClusterPermissions, true)
-	serviceAccounts(r)
-	permissions(r)
-	if r.err != nil {
-		return nil, r.err
+	return r.only(serviceAccounts, permissions)
+}
+
+// Strategy returns what OLM makes when it installs a ClusterServiceVersion in a namespace: Services and rights for what
+// serves, Deployments with the configuration of a Subscription, which may be nil, APIServices, and configurations of
+// webhooks (spec 6 and 7). Of the bundle it needs the CSV only. An error is about a Deployment that no Service can have.
+func Strategy(b *bundle.Bundle, namespace string, config *v1alpha1.SubscriptionConfig) ([]*manifest.Object, error) {
+	r := asOLM(b, Options{Namespace: namespace, Config: config})
+	var err error
+	if r.serving, err = servings(b, r.csv, NamesOLM); err != nil {
+		return nil, err
+	}
+	return r.only(servingObjects, deployments, apiServices, webhooks)
+}
+
+// asOLM is a rendering of what OLM makes of a bundle in a global group.
+func asOLM(b *bundle.Bundle, o Options) *rendering {
+	o.Names, o.Profile = NamesOLM, ProfileOLM
+	return &rendering{bundle: b, csv: b.CSV, options: o, targets: []string{allNamespaces}, keys: map[string]int{},
+		merged: map[*manifest.Object]bool{}, names: newNames(b, b.CSV, o, nil),
+		certs: certificates{provider: CertsOLM, namespace: o.Namespace}}
+}
+
+// only returns the objects of some generators, in their order.
+func (r *rendering) only(generators ...func(*rendering)) ([]*manifest.Object, error) {
+	for _, g := range generators {
+		if g(r); r.err != nil {
+			return nil, r.err
+		}
 	}
 	return (&Result{Objects: r.objects}).Manifests()
 }

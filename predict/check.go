@@ -21,6 +21,7 @@ import (
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/internal/writes"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -32,6 +33,8 @@ type Options struct {
 	Target fit.Cluster
 	// judges custom resources by their CRDs; nil if nobody does
 	Checker crs.Checker
+	// what the API server says to objects; nil if nobody asks
+	API writes.Checker
 	// how the bundles are fetched that OLM updates operators to; nil if these updates are not judged
 	Bundles *catalog.Options
 
@@ -128,6 +131,7 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	o.Catalogs.OpenShift = o.Catalogs.OpenShift || o.Target.OpenShift != nil
 	c, objects := clusterOf(ctx, t, o.Namespace, o.Catalogs)
 	c.releases, c.clusterName, c.installed = o.Target, o.cluster, o.Installed
+	c.ctx, c.api = ctx, o.API
 	c.skipped(t)
 	if err := c.subscribe(ctx, o.Catalogs); err != nil {
 		return nil, err
@@ -144,6 +148,9 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	}
 	slices.SortStableFunc(c.csvs, func(a, b *csv) int { return a.Order(b.Ordered) })
 	played := play(c)
+	if c.err != nil {
+		return nil, c.err
+	}
 	if c.tooMuch() {
 		return nil, ErrTooMuch
 	}

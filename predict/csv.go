@@ -217,7 +217,15 @@ func (o *simulation) install(v *csv, g *group) {
 	}
 	if v.typed != nil && (v.sub == nil || v.whole()) { // what it deploys is known
 		account, unknown := o.account(g)
-		switch made := plan.Deploy(o.World, v.typed, v.Namespace, account); {
+		config, err := v.config()
+		if err != nil {
+			o.fail(v, v1alpha1.CSVReasonComponentFailed, "install strategy failed: "+err.Error())
+			return
+		}
+		made, err := plan.Strategy{CSV: v.typed, Namespace: v.Namespace, Config: config, Account: account,
+			API: o.api}.Install(o.ctx, o.World)
+		o.err = cmp.Or(o.err, err)
+		switch {
 		case made.Waits != "":
 			o.set(v, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonWaiting, made.Waits)
 			return
@@ -235,6 +243,15 @@ func (o *simulation) install(v *csv, g *group) {
 	o.serve(v)
 	o.set(v, v1alpha1.CSVPhaseSucceeded, v1alpha1.CSVReasonInstallSuccessful,
 		"install strategy completed with no errors")
+}
+
+// config returns the configuration of the Subscription that installs a CSV; nil if there is none.
+func (v *csv) config() (*v1alpha1.SubscriptionConfig, error) {
+	if v.sub == nil || v.dependency || !v.sub.Has("spec", "config") {
+		return nil, nil
+	}
+	config := new(v1alpha1.SubscriptionConfig)
+	return config, v.sub.Field(config, "spec", "config")
 }
 
 // account returns the ServiceAccount as which OLM installs the operators of a group, and what is not known of it.

@@ -39,7 +39,7 @@ type InstallPlan struct {
 // play executes an InstallPlan of what the catalogs offer at once: first installations, updates, dependencies.
 func (u *updating) play(ctx context.Context, p installPlan) error {
 	played := &InstallPlan{Cluster: u.clusterName, Namespace: u.namespace, partial: map[string]bool{}}
-	run := plan.Plan{Namespace: u.namespace, Target: u.options.Target, Checker: u.options.Checker}
+	run := plan.Plan{Namespace: u.namespace, Target: u.options.Target, Checker: u.options.Checker, API: u.options.API}
 	all := slices.Concat(p.updates, p.first)
 	for _, one := range all {
 		operator := u.opened[one.Name]
@@ -180,7 +180,7 @@ func (u *updating) take(one Update, operator *upgrade.Operator, played *InstallP
 		next := slices.IndexFunc(u.csvs, func(x *csv) bool { return x.sub == one.sub && x.plan == nil && x != old })
 		u.csvs = slices.Insert(u.csvs[:len(u.csvs)-1], next, v) // before what follows it
 	}
-	v.plan, v.typed = played, operator.ClusterServiceVersion
+	v.plan, v.typed, v.dependency = played, operator.ClusterServiceVersion, one.Dependency
 	if old != nil && (old.sub != nil || old.observed) {
 		v.Replaces, old.updated = one.Replaces, true
 	}

@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/world"
+	"github.com/olmgen/olmgen/internal/writes"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -46,6 +48,10 @@ type prediction struct {
 	added    []*manifest.Object             // Subscriptions to dependencies
 	failures map[string]*resolve.Failure    // why OLM resolves nothing, by namespace
 	steps    int                            // that OLM's loops have taken
+
+	ctx context.Context // of api
+	api writes.Checker  // Options.API
+	err error           // of api
 }
 
 // mostSteps is how often OLM's loops may look at an object, and how many pairs of an object and a namespace they may
@@ -80,11 +86,13 @@ type group struct {
 // csv is a ClusterServiceVersion: first the manifest, then the state that OLM maintains.
 type csv struct {
 	*world.CSV
-	sub      *world.Subscription             // the Subscription that installs it; nil if the CSV is in the tree
-	updated  bool                            // the release of a catalog takes its place
-	plan     *InstallPlan                    // that installs it; nil if it is not known
-	typed    *v1alpha1.ClusterServiceVersion // of the plan
-	provided apiSet
+	sub     *world.Subscription // the Subscription that installs it; nil if the CSV is in the tree
+	updated bool                // the release of a catalog takes its place
+	// it is a dependency of what sub installs, with a Subscription of its own that has no configuration
+	dependency bool
+	plan       *InstallPlan                    // that installs it; nil if it is not known
+	typed      *v1alpha1.ClusterServiceVersion // of the plan
+	provided   apiSet
 
 	exists, deleted bool
 	queued          bool // it waits for the reconcile loop

@@ -356,7 +356,7 @@ func (c *prediction) judgeUpgrades(ctx context.Context) error {
 	}
 	found, err := u.Findings(ctx)
 	// the rules that no reason of a CSV stands for
-	rules := []string{upgrade.RuleImmutable.ID, upgrade.RuleStored.ID, upgrade.RuleConversion.ID}
+	rules := []string{upgrade.RuleStored.ID, upgrade.RuleConversion.ID}
 	for _, f := range found {
 		if v := at[f.Operator]; v != nil && slices.Contains(rules, f.Rule) {
 			c.findings = append(c.findings, findings.Finding{Rule: f.Rule, Level: f.Severity, File: f.File,

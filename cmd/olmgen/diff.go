@@ -44,6 +44,7 @@ type diffFlags struct {
 	roots      treeFlags
 	// oldCatalogs are the catalogs of OLD, where they are not those of NEW.
 	oldCatalogs []string
+	programs    programFlags
 	crdRules    string
 	accounts    []string
 	inCatalog   bool // a catalog says how OLM gets from OLD to NEW
@@ -61,6 +62,7 @@ func newDiff() *cobra.Command {
 		}, f.run)
 	flags := cmd.Flags()
 	formatFlag(cmd, &f.format, print.Formats)
+	f.programs.register(flags)
 	failOnFlag(cmd, &f.failOn, triggers())
 	flags.StringVar(&f.git, "git", "", "compare PATH in this Git `REVISION` with the work tree, or in REV..REV")
 	flags.StringVar(&f.oldVersion, "old-version", "",
@@ -220,8 +222,11 @@ func (f *diffFlags) prepare(cmd *cobra.Command, sides [2]side) (on review.TreeOp
 	if err := f.cluster.read(cmd, &f.roots, &options); err != nil {
 		return on, options, err
 	}
+	if options.API, err = f.programs.kubernetes(cmd); err != nil {
+		return on, options, err
+	}
 	on = review.TreeOptions{Cluster: slices.Concat(options.Cluster, options.CRDs.Objects),
-		Checker: apiserver.Checker{}}
+		Checker: apiserver.Checker{}, API: options.API}
 	target, err := f.target.checked()
 	if err != nil {
 		return on, options, err

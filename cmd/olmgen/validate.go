@@ -14,7 +14,6 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/cmd/internal/rules/policy"
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
-	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/generate"
@@ -29,10 +28,11 @@ import (
 )
 
 type validateFlags struct {
-	report  reportFlags
-	source  sourceFlags
-	target  targetFlags
-	options validate.Options
+	report   reportFlags
+	source   sourceFlags
+	target   targetFlags
+	programs programFlags
+	options  validate.Options
 }
 
 func newValidate() *cobra.Command {
@@ -45,6 +45,7 @@ func newValidate() *cobra.Command {
 	flags.BoolVar(&f.options.OperatorHub, "operatorhub", false,
 		"also check the rules for publication on OperatorHub.io")
 	f.target.register(cmd, true)
+	f.programs.register(flags)
 	f.source.register(cmd)
 	return cmd
 }
@@ -55,12 +56,14 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 		return err
 	}
 	f.options.Resources = apiserver.Checker{}
-	program := &beside.Program{Name: beside.Validate, Does: "runs the validators of operator-framework and of Kubernetes"}
+	program, err := f.programs.validators()
+	if err != nil {
+		return err
+	}
 	if _, err := program.Find(); err == nil {
-		f.options.Checker = validate.Helper{Program: program}
+		f.options.Checker, f.options.API = validate.Helper{Program: program}, beside.Kubernetes{Program: program}
 	} else {
-		text, hint := config.ErrorText(err, flagsOf(cmd))
-		say(cmd, findings.Warning, hint, "only olmgen's own findings: %s", text)
+		sayMissing(cmd, "only olmgen's own findings", err)
 	}
 	sources, err := f.source.sources(cmd, refs)
 	if err != nil {
@@ -132,6 +135,7 @@ type checkFlags struct {
 	roots    treeFlags
 	network  fbc.Options
 	target   targetFlags
+	programs programFlags
 	options  predict.Options
 }
 
@@ -145,6 +149,7 @@ func newCheck() *cobra.Command {
 	f.roots.register(cmd)
 	f.target.register(cmd, false)
 	f.target.registerDate(cmd, &f.report.failOn)
+	f.programs.register(flags)
 	f.report.registerAs(cmd, print.FindingFormats, supportWords, findings.Error)
 	registerSources(flags, &f.network)
 	return cmd
@@ -178,6 +183,9 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	f.options.Checker, f.options.Bundles = apiserver.Checker{}, &f.network
+	if f.options.API, err = f.programs.kubernetes(cmd); err != nil {
+		return err
+	}
 	r, err := predict.CheckClusters(cmd.Context(), t, func(t *tree.Tree) predict.Options {
 		o := f.options
 		o.Catalogs = f.catalogs.reader.WithImages(cmd.Context(), t, given)

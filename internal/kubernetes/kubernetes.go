@@ -3,10 +3,12 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/kubernetes/pkg/apis/core"
@@ -57,10 +59,13 @@ func check(ctx context.Context, w writes.Write) writes.Answer {
 		return refused(err)
 	}
 	namespace := meta.GetNamespace()
-	if !k.strategy.NamespaceScoped() {
+	switch {
+	case !k.strategy.NamespaceScoped():
 		namespace = ""
-		meta.SetNamespace("")
+	case namespace == "": // whoever applies the object knows it
+		namespace = metav1.NamespaceDefault
 	}
+	meta.SetNamespace(namespace)
 	ctx = request.WithRequestInfo(request.WithNamespace(ctx, namespace), &request.RequestInfo{
 		IsResourceRequest: true, APIGroup: gvk.Group, APIVersion: gvk.Version, Namespace: namespace, Name: meta.GetName()})
 	if w.Existing == nil {
@@ -80,7 +85,8 @@ func create(ctx context.Context, k kind, obj runtime.Object) writes.Answer {
 		return refused(err)
 	}
 	rest.FillObjectMetaSystemFields(meta)
-	return refused(rest.BeforeCreate(k.strategy, ctx, obj))
+	knowOwners(meta)
+	return refused(rest.BeforeCreate(brief{k.strategy}, ctx, obj))
 }
 
 func update(ctx context.Context, k kind, obj, old runtime.Object) writes.Answer {
@@ -107,17 +113,43 @@ func update(ctx context.Context, k kind, obj, old runtime.Object) writes.Answer 
 	now.SetGeneration(before.GetGeneration())
 	now.SetDeletionTimestamp(before.GetDeletionTimestamp())
 	now.SetDeletionGracePeriodSeconds(before.GetDeletionGracePeriodSeconds())
-	// OLM and engines know the UID of an owner, a file does not.
-	for _, m := range []metav1.Object{before, now} {
-		owners := m.GetOwnerReferences()
-		for i := range owners {
-			if owners[i].UID == "" {
-				owners[i].UID = types.UID("known")
-			}
-		}
-		m.SetOwnerReferences(owners)
+	knowOwners(before)
+	knowOwners(now)
+	return refused(rest.BeforeUpdate(brief{k.strategy}, ctx, obj, old))
+}
+
+// knowOwners gives owners a UID: OLM knows it, a file does not.
+func knowOwners(m metav1.Object) {
+	owners := m.GetOwnerReferences()
+	for i := range owners {
+		owners[i].UID = cmp.Or(owners[i].UID, "known")
 	}
-	return refused(rest.BeforeUpdate(k.strategy, ctx, obj, old))
+	m.SetOwnerReferences(owners)
+}
+
+// brief is a strategy whose errors do not print structs and lists.
+type brief struct{ strategy }
+
+func (b brief) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
+	return shortened(b.strategy.Validate(ctx, obj))
+}
+
+func (b brief) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	return shortened(b.strategy.ValidateUpdate(ctx, obj, old))
+}
+
+func shortened(errs field.ErrorList) field.ErrorList {
+	for _, e := range errs {
+		v := reflect.ValueOf(e.BadValue)
+		if v.Kind() == reflect.Pointer {
+			v = v.Elem()
+		}
+		switch v.Kind() {
+		case reflect.Struct, reflect.Slice, reflect.Map:
+			e.BadValue = field.OmitValueType{}
+		}
+	}
+	return errs
 }
 
 // refused returns the answer for an error of the API server's code.

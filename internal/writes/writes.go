@@ -4,6 +4,8 @@ package writes
 import (
 	"context"
 	"encoding/json"
+
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // Version is that of Kubernetes whose code answers.
@@ -25,6 +27,31 @@ type Answer struct {
 type Cause struct {
 	Field   string `json:"field,omitempty"` // a path; empty: the object
 	Message string `json:"message"`
+}
+
+// String returns the cause as the API server says it.
+func (c Cause) String() string {
+	if c.Field == "" {
+		return c.Message
+	}
+	return c.Field + ": " + c.Message
+}
+
+// Of returns the Write of an object, over an existing one, which may be nil. The error is about an object that cannot be
+// read.
+func Of(existing, made *manifest.Object) (w Write, err error) {
+	if w.Object, err = text(made); err == nil && existing != nil {
+		w.Existing, err = text(existing)
+	}
+	return w, err
+}
+
+func text(o *manifest.Object) ([]byte, error) {
+	value, err := o.Value()
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(value)
 }
 
 // Checker answers Writes, in their order.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -19,6 +20,7 @@ import (
 	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/world"
+	"github.com/olmgen/olmgen/internal/writes"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -28,27 +30,60 @@ type Refusal struct {
 	Forbidden bool // by RBAC, a quota or a policy: OLM does not give up
 }
 
-func invalidObject(group string, o *manifest.Object, errs field.ErrorList) *Refusal {
-	return &Refusal{Text: apiError(group, o, errs)}
+// invalidObject returns what the API server says to an object (apimachinery: pkg/api/errors, NewInvalid).
+func invalidObject(group string, o *manifest.Object, causes []string) *Refusal {
+	kind := o.Kind
+	if group != "" {
+		kind += "." + group
+	}
+	why := causes[0]
+	if len(causes) > 1 {
+		why = "[" + strings.Join(causes, ", ") + "]"
+	}
+	return &Refusal{Text: fmt.Sprintf("%s %q is invalid: %s", kind, o.Name, why)}
 }
 
 // writer writes objects as an account does, or as OLM itself if there is none.
 type writer struct {
 	*world.World
+	ctx     context.Context // of api
 	account *rbac.Account
-	unknown []string // what was not looked at
+	api     writes.Checker // nil if nobody asks
+	unknown []string       // what was not looked at
+	err     error          // of api
+}
+
+// ask returns why the API server refuses an object that is made, or that takes the place of an existing one.
+func (w *writer) ask(existing, made *manifest.Object) []string {
+	if w.api == nil || w.err != nil {
+		return nil
+	}
+	asked, err := writes.Of(existing, made)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	answers, err := w.api.Check(w.ctx, []writes.Write{asked})
+	if err != nil {
+		w.err = err
+		return nil
+	}
+	return lists.Map(answers[0].Causes, writes.Cause.String)
 }
 
 // write makes an object, or puts it in the place of the one that exists, and returns why the API server refuses that:
-// known is what is found of the object already. It asks for rights first, then what the object says, then policies and
+// known is what OLM's own rules find, which count where nobody asks the API server. It asks for rights first, then what the object says, then policies and
 // quotas (Kubernetes: apiserver/pkg/registry/generic/registry/store.go). What is being deleted goes once its finalizers
 // are done.
 func (w *writer) write(existing, made *manifest.Object, known ...*field.Error) *Refusal {
 	if refusal := w.mayWrite(existing, made); refusal != nil {
 		return refusal
 	}
-	if errs := slices.Concat(known, invalid(existing, made)); len(errs) > 0 {
-		return invalidObject(made.Group(), made, errs)
+	causes := w.ask(existing, made)
+	if len(causes) == 0 {
+		causes = lists.Map(append(known, invalidMeta(made)...), (*field.Error).Error)
+	}
+	if len(causes) > 0 {
+		return invalidObject(made.Group(), made, causes)
 	}
 	if refusal := w.policies(existing, made); refusal != nil {
 		return refusal

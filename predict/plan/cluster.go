@@ -6,19 +6,20 @@
 package plan
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
@@ -26,6 +27,7 @@ import (
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/world"
+	"github.com/olmgen/olmgen/internal/writes"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -136,60 +138,79 @@ type Deployed struct {
 	Unknown []string // what was not looked at
 }
 
-// Deploy installs the Deployments, APIServices and webhooks of a ClusterServiceVersion, as an account if there is one
-// (OLM: pkg/controller/install/deployment.go, installDeployments: after each Deployment come all APIServices and
-// webhooks).
-func Deploy(w *world.World, csv *v1alpha1.ClusterServiceVersion, namespace string, account *rbac.Account) Deployed {
-	list, by := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, &writer{World: w, account: account}
-	for i, d := range list {
-		if refusal := by.deployment(d, csv, namespace); refusal != nil {
-			return Deployed{Refusal: refusal}
+// Strategy is the installation of a ClusterServiceVersion.
+type Strategy struct {
+	CSV       *v1alpha1.ClusterServiceVersion
+	Namespace string
+	Config    *v1alpha1.SubscriptionConfig // of the Subscription; may be nil
+	Account   *rbac.Account                // that makes Deployments; nil: OLM itself
+	API       writes.Checker               // what the API server says to objects; nil if nobody asks
+}
+
+// Install installs the Deployments, APIServices and webhooks of a ClusterServiceVersion (OLM:
+// pkg/controller/install/deployment.go, installDeployments: after each Deployment come all APIServices and webhooks).
+// The error is that of ctx or of the API.
+func (s Strategy) Install(ctx context.Context, w *world.World) (Deployed, error) {
+	by := &writer{ctx: ctx, World: w, account: s.Account, api: s.API}
+	made, err := generate.Strategy(&bundle.Bundle{CSV: s.CSV, CSVObject: new(manifest.Object)}, s.Namespace, s.Config)
+	if err != nil {
+		return Deployed{Refusal: failed(err.Error())}, nil
+	}
+	isDeployment := func(o *manifest.Object) bool { return o.Kind == "Deployment" }
+	list, rest := lists.Filter(made, isDeployment), slices.DeleteFunc(made, isDeployment)
+	for i, o := range list {
+		if refusal := by.deployment(o, s.CSV, s.Namespace); refusal != nil {
+			return Deployed{Refusal: refusal}, by.err
 		}
-		if message := serve(w, csv, namespace); message != "" {
-			if i+1 == len(list) && available(w, csv) {
+		refusal := by.serving(rest, s.CSV)
+		if message := serve(w, s.CSV, s.Namespace); refusal == nil && message != "" {
+			if i+1 == len(list) && available(w, s.CSV) {
 				break // the next look finds everything that it needs
 			}
-			return Deployed{Refusal: failed(message)}
+			refusal = failed(message)
+		}
+		if refusal != nil {
+			return Deployed{Refusal: refusal}, by.err
 		}
 	}
 	out := Deployed{Unknown: by.unknown}
-	if len(list) > 0 && !available(w, csv) {
+	if len(list) > 0 && !available(w, s.CSV) {
 		out.Waits = "Webhook install failed: conversionWebhook not ready"
 	}
-	return out
+	return out, by.err
 }
 
 // deployment makes a Deployment, or puts it in the place of another (OLM: pkg/api/wrappers/
 // deployment_install_client.go, CreateOrUpdateDeployment).
-func (w *writer) deployment(d v1alpha1.StrategyDeploymentSpec, csv *v1alpha1.ClusterServiceVersion, namespace string,
-) *Refusal {
-	var errs field.ErrorList
-	spec, at := d.Spec, field.NewPath("spec")
-	switch s, err := metav1.LabelSelectorAsSelector(spec.Selector); {
-	case spec.Selector == nil:
-		errs = append(errs, field.Required(at.Child("selector"), ""))
-	case len(spec.Selector.MatchLabels)+len(spec.Selector.MatchExpressions) == 0:
-		errs = append(errs, field.Invalid(at.Child("selector"), spec.Selector,
-			"empty selector is invalid for deployment"))
-	case err == nil && !s.Matches(labels.Set(spec.Template.Labels)):
-		errs = append(errs, field.Invalid(at.Child("template", "metadata", "labels"), spec.Template.Labels,
-			"`selector` does not match template `labels`"))
-	}
-	old := w.Get("apps", "Deployment", namespace, d.Name)
-	value, err := manifest.Typed(&appsv1.Deployment{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
-		ObjectMeta: metav1.ObjectMeta{Name: d.Name, Labels: d.Label}, Spec: spec})
-	if err != nil {
-		return failed(err.Error())
-	}
-	made := ownedBy(manifest.New(value), "apps/v1", namespace, []owner{csvOwner(csv.Name)})
+func (w *writer) deployment(o *manifest.Object, csv *v1alpha1.ClusterServiceVersion, namespace string) *Refusal {
+	made := ownedBy(o, o.APIVersion, namespace, []owner{csvOwner(csv.Name)})
 	made.Namespace = namespace
 	if w.account != nil {
 		if denied := Denied(w.World, *w.account, "get", made); denied != "" {
 			return &Refusal{denied, true}
 		}
 	}
-	return w.write(old, made, append(errs, invalidLabels(csv.Name)...)...)
+	return w.write(w.Find(made), made, invalidLabels(csv.Name)...)
+}
+
+// serving asks for what OLM makes for the webhooks and the APIServices of a ClusterServiceVersion, and makes the
+// Services that are not there. Webhooks that OLM refuses itself are not made.
+func (w *writer) serving(list []*manifest.Object, csv *v1alpha1.ClusterServiceVersion) *Refusal {
+	for _, o := range list {
+		existing := w.Find(o)
+		if o.Kind == "Service" && existing == nil {
+			made := ownedBy(o, o.APIVersion, o.Namespace, []owner{csvOwner(csv.Name)})
+			made.Namespace = o.Namespace
+			if refusal := (&writer{ctx: w.ctx, World: w.World, api: w.api}).write(nil, made); refusal != nil {
+				return refusal
+			}
+			continue
+		}
+		if causes := w.ask(nil, o); len(causes) > 0 {
+			return invalidObject(o.Group(), o, causes)
+		}
+	}
+	return nil
 }
 
 // invalidLabels returns what the API server says to the name of an owner in a label.

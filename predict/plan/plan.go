@@ -2,9 +2,7 @@ package plan
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -20,6 +18,7 @@ import (
 	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/world"
+	"github.com/olmgen/olmgen/internal/writes"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -41,8 +40,9 @@ type Plan struct {
 	Namespace string
 	Releases  []Release
 	Target    fit.Cluster
-	Account   *rbac.Account // that executes it, apart from CRDs; nil: OLM itself
-	Checker   crs.Checker   // for existing custom resources; nil if nobody judges them
+	Account   *rbac.Account  // that executes it, apart from CRDs; nil: OLM itself
+	Checker   crs.Checker    // for existing custom resources; nil if nobody judges them
+	API       writes.Checker // what the API server says to objects; nil if nobody asks
 }
 
 // Result is what becomes of an InstallPlan.
@@ -67,16 +67,21 @@ type step struct {
 
 // Run executes a plan: CSVs first, then CRDs, then the rest in the order of the bundle, then what the permissions of
 // the CSV need (OLM: pkg/controller/registry/resolver/steps.go; api: pkg/operators/v1alpha1/installplan_types.go,
-// OrderSteps). It stops at the first step that fails. The error is that of ctx.
+// OrderSteps). It stops at the first step that fails. The error is that of ctx or of
+// the API.
 func (p Plan) Run(ctx context.Context, w *world.World) (*Result, error) {
 	r := &Result{Plan: p, Phase: v1alpha1.InstallPlanPhaseComplete, Granted: map[string]bool{}}
-	by := &writer{World: w, account: p.Account}
+	by := &writer{ctx: ctx, World: w, account: p.Account, api: p.API}
 	defer func() { r.Unknown = append(r.Unknown, by.unknown...) }()
 	for _, s := range p.steps() {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if refusal := r.execute(ctx, by, s); refusal != nil {
+		refusal := r.execute(ctx, by, s)
+		if by.err != nil {
+			return nil, by.err
+		}
+		if refusal != nil {
 			r.Phase, r.Message, r.At = v1alpha1.InstallPlanPhaseFailed, refusal.Text, s.object
 			if refusal.Forbidden { // OLM: pkg/controller/operators/catalog/operator.go, transitionInstallPlanState
 				r.Phase = v1alpha1.InstallPlanPhaseInstalling
@@ -212,15 +217,6 @@ func prefix(k install.Kind, name string, exists bool) string {
 	return fmt.Sprintf("error %s unstructured object %s: ", verb, name)
 }
 
-// apiError returns what the API server says to an object (apimachinery: pkg/api/errors, NewInvalid).
-func apiError(group string, o *manifest.Object, errs field.ErrorList) string {
-	kind := o.Kind
-	if group != "" {
-		kind += "." + group
-	}
-	return fmt.Sprintf("%s %q is invalid: %v", kind, o.Name, errs.ToAggregate())
-}
-
 // Without returns what happens to a release of the plan that lacks an object, and how bad it is: it ships the object,
 // or its pods run as the account. Otherwise it needs none.
 func (r *Result) Without(o *manifest.Object) (says string, level findings.Severity) {
@@ -241,34 +237,6 @@ func (r *Result) Without(o *manifest.Object) (says string, level findings.Severi
 	return "", findings.None
 }
 
-// invalid returns what the API server says to an object that is made, or that takes the place of an existing one.
-func invalid(existing, made *manifest.Object) (errs field.ErrorList) {
-	errs = invalidMeta(made)
-	if made.Group() == rbacv1.GroupName && strings.HasSuffix(made.Kind, "Role") {
-		errs = append(errs, invalidRules(made)...)
-	}
-	if existing == nil {
-		return errs
-	}
-	for _, at := range Changed(existing, made) {
-		value, _ := made.Get(strings.Split(at, ".")...)
-		path := field.NewPath(at)
-		switch {
-		case at == "roleRef":
-			var ref rbacv1.RoleRef
-			_ = made.Field(&ref, "roleRef") // what cannot be read is refused already
-			errs = append(errs, field.Invalid(path, ref, "cannot change roleRef"))
-		case made.Kind == "PriorityClass" && at == "value":
-			errs = append(errs, field.Forbidden(path, "may not be changed in an update."))
-		case strings.HasSuffix(strings.ToLower(at), "data") || at == "immutable":
-			errs = append(errs, field.Forbidden(path, "field is immutable when `immutable` is set"))
-		default:
-			errs = append(errs, field.Invalid(path, value, "field is immutable"))
-		}
-	}
-	return errs
-}
-
 // invalidCSV returns what the schema of OLM's CRD refuses.
 func invalidCSV(o *manifest.Object) (errs field.ErrorList) {
 	var csv v1alpha1.ClusterServiceVersion
@@ -279,74 +247,4 @@ func invalidCSV(o *manifest.Object) (errs field.ErrorList) {
 		errs = append(errs, field.Invalid(field.NewPath(e.Field), field.OmitValueType{}, e.Msg))
 	}
 	return errs
-}
-
-// invalidRules returns what the API server says to rules (Kubernetes: pkg/apis/rbac/validation, ValidatePolicyRule).
-func invalidRules(role *manifest.Object) (errs field.ErrorList) {
-	var typed rbacv1.ClusterRole
-	if _, err := role.Into(&typed); err != nil {
-		return nil
-	}
-	for i, rule := range typed.Rules {
-		at := field.NewPath("rules").Index(i)
-		if len(rule.Verbs) == 0 {
-			errs = append(errs, field.Required(at.Child("verbs"), "verbs must contain at least one value"))
-		}
-		if len(rule.NonResourceURLs) > 0 {
-			if role.Kind == "Role" {
-				errs = append(errs, field.Invalid(at.Child("nonResourceURLs"), rule.NonResourceURLs,
-					"namespaced rules cannot apply to non-resource URLs"))
-			}
-			if len(rule.APIGroups)+len(rule.Resources)+len(rule.ResourceNames) > 0 {
-				errs = append(errs, field.Invalid(at.Child("nonResourceURLs"), rule.NonResourceURLs,
-					"rules cannot apply to both regular resources and non-resource URLs"))
-			}
-			continue
-		}
-		if len(rule.APIGroups) == 0 {
-			errs = append(errs, field.Required(at.Child("apiGroups"),
-				"resource rules must supply at least one api group"))
-		}
-		if len(rule.Resources) == 0 {
-			errs = append(errs, field.Required(at.Child("resources"),
-				"resource rules must supply at least one resource"))
-		}
-	}
-	return errs
-}
-
-// defaults are the values that the API server fills in for immutable fields.
-var defaults = map[string]any{"type": "Opaque", "preemptionPolicy": "PreemptLowerPriority", "spec.scope": "Namespaced",
-	"value": 0}
-
-// Changed returns the fields in which two releases of an object differ, and which the API server does not let change.
-func Changed(old, now *manifest.Object) (out []string) {
-	fields := olm.ImmutableFields(now.Group(), now.Kind)
-	if locked, _ := old.Get("immutable"); locked == true { // a ConfigMap or a Secret
-		fields = append(slices.Clip(fields), "data", "binaryData", "stringData", "immutable")
-	}
-	for _, at := range fields {
-		a, b := valueAt(old, at), valueAt(now, at)
-		if a == b || now.Kind == "Service" && b == "null" || // the API server keeps the address
-			at == "spec.selector" && a == "null" { // no cluster has it
-			continue
-		}
-		out = append(out, at)
-	}
-	return out
-}
-
-func valueAt(o *manifest.Object, at string) string {
-	value, err := o.Get(strings.Split(at, ".")...)
-	if err != nil || value == nil || reflect.ValueOf(value).IsZero() {
-		value = defaults[at]
-	}
-	if m, ok := value.(map[string]any); ok && at == "roleRef" {
-		value = []any{m["kind"], m["name"]} // of one API group
-	}
-	data, err := json.Marshal(value)
-	if err != nil {
-		return ""
-	}
-	return string(data)
 }

@@ -11,7 +11,6 @@ import (
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/crs"
@@ -162,6 +161,13 @@ func (r *Result) define(ctx context.Context, w *writer, s step) string {
 			return ""
 		}
 	}
+	if causes := w.ask(before, ownedBy(now, now.APIVersion, "", nil)); len(causes) > 0 {
+		refusal := invalidObject(groupCRD, now, causes).Text
+		if before != nil {
+			refusal = fmt.Sprintf("error updating CRD %q: %s", now.Name, refusal)
+		}
+		return refusal
+	}
 	stored, err := olm.WithStored(ownedBy(now, now.APIVersion, "", nil), cmp.Or(before, now))
 	if err != nil {
 		return err.Error()
@@ -224,16 +230,6 @@ func (r *Result) replace(ctx context.Context, w *world.World, before, now *manif
 		})
 		r.Also = append(r.Also, all[1:]...) // OLM takes the first of a map
 		return all[0]
-	}
-	var errs field.ErrorList
-	for _, at := range []string{"spec.scope", "spec.names.kind", "spec.group", "spec.names.plural"} {
-		if valueAt(before, at) != valueAt(now, at) {
-			value, _ := now.Get(strings.Split(at, ".")...)
-			errs = append(errs, field.Invalid(field.NewPath(at), value, "field is immutable"))
-		}
-	}
-	if len(errs) > 0 {
-		return fmt.Sprintf("error updating CRD %q: %s", now.Name, apiError(groupCRD, now, errs))
 	}
 	return ""
 }

@@ -205,65 +205,41 @@ func (j *judge) stored(p Pair) {
 	}
 }
 
-// immutable finds fields that the API server does not let change. OLM updates a Deployment that exists (OLM:
-// pkg/api/wrappers/deployment_install_client.go, CreateOrUpdateDeployment), and what the bundle ships (OLM:
-// pkg/controller/operators/catalog/step_ensurer.go). It deletes nothing to make it anew.
-func (j *judge) immutable(p Pair) {
-	if p.Old.Namespace != p.New.Namespace {
-		return
-	}
-	for _, old := range p.Old.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		for _, now := range p.New.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-			if old.Name == now.Name && !equality.Semantic.DeepEqual(old.Spec.Selector, now.Spec.Selector) {
-				j.add(p.New, RuleImmutable, findings.Error, "spec.install.spec.deployments",
-					"has another selector for Deployment %s, which the API server refuses: it fails with "+
-						"InstallComponentFailed until the Deployment is deleted", now.Name)
-			}
-		}
-	}
-	shipped := lists.By(p.Old.Bundle, func(o *manifest.Object) string {
-		return o.Group() + "/" + o.Kind + "/" + o.Name
-	})
-	for _, now := range p.New.Bundle {
-		old := shipped[now.Group()+"/"+now.Kind+"/"+now.Name]
-		if old == nil {
-			continue
-		}
-		for _, field := range plan.Changed(old, now) {
-			j.addAt(p.New, RuleImmutable, findings.Error, now, field,
-				"changes %s of %s %s, which the API server refuses: the InstallPlan fails until the object is deleted",
-				field, now.Kind, now.Name)
-		}
-	}
-}
-
-// gone finds objects that the newer release ships and that go with the older one, which is their only owner: it plays
-// both InstallPlans. Package predict does so for a whole cluster.
-func (j *judge) gone(ctx context.Context, p Pair) error {
-	if j.Played || len(p.Old.Bundle)*len(p.New.Bundle) == 0 || p.Old.Namespace != p.New.Namespace ||
-		p.Old.Name == p.New.Name {
+// plays plays the InstallPlans and the installations of both releases. It finds what the API server refuses of the newer
+// one, and the objects that the newer one ships and that go with the older one, which is their only owner. Package
+// predict does so for a whole cluster.
+func (j *judge) plays(ctx context.Context, p Pair) error {
+	if j.Played || len(p.New.Bundle) == 0 || p.Old != nil && p.Old.Namespace != p.New.Namespace {
 		return nil
 	}
-	c := world.Read(nil, p.New.Namespace)
-	var last *plan.Result
-	for _, o := range []*Operator{p.Old, p.New} {
-		release := plan.Release{CSV: o.ClusterServiceVersion, Object: o.Object,
-			Shipped: lists.Filter(o.Bundle, func(x *manifest.Object) bool {
-				k, ok := install.KindOf(x.Kind)
-				return ok && k.Typed
-			})}
-		var err error
-		one := plan.Plan{Namespace: p.New.Namespace, Releases: []plan.Release{release}}
-		if last, err = one.Run(ctx, c); err != nil {
+	namespace := cmp.Or(p.New.Namespace, "default")
+	c := world.Read(nil, namespace)
+	var before, now played
+	var err error
+	if p.Old != nil && len(p.Old.Bundle) > 0 && p.Old.Name != p.New.Name {
+		if before, err = j.play(ctx, c, p.Old, namespace); err != nil {
 			return err
 		}
 	}
-	old := c.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, p.New.Namespace, p.Old.Name)
-	if old == nil || last.Phase == v1alpha1.InstallPlanPhaseFailed { // the older release stays
+	if now, err = j.play(ctx, c, p.New, namespace); err != nil {
+		return err
+	}
+	if now.refused != "" {
+		level := findings.Error
+		if before.refused == now.refused {
+			level = findings.Warning
+		}
+		j.addAt(p.New, RuleRefused, level, cmp.Or(now.result.At, p.New.Object), "", "%s", now.refused)
+	}
+	if p.Old == nil || now.result.Phase == v1alpha1.InstallPlanPhaseFailed { // the older release stays
+		return nil
+	}
+	old := c.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, namespace, p.Old.Name)
+	if old == nil || p.Old.Name == p.New.Name {
 		return nil
 	}
 	for _, x := range c.Delete(old) {
-		if says, level := last.Without(x); says != "" {
+		if says, level := now.result.Without(x); says != "" {
 			same := func(s *manifest.Object) bool { return s.Kind == x.Kind && s.Name == x.Name }
 			at := cmp.Or(lists.Find(p.New.Bundle, same), p.New.Object)
 			j.addAt(p.New, RuleLost, level, at, "", "needs %s %s, which is deleted with %s, its only owner; %s", x.Kind,
@@ -271,6 +247,34 @@ func (j *judge) gone(ctx context.Context, p Pair) error {
 		}
 	}
 	return nil
+}
+
+// played is what became of a release.
+type played struct {
+	result  *plan.Result
+	refused string // why it fails
+}
+
+// play plays the InstallPlan and the installation of a release. Kinds of which only the cluster knows whether it serves
+// them are left out.
+func (j *judge) play(ctx context.Context, w *world.World, o *Operator, namespace string) (played, error) {
+	release := plan.Release{CSV: o.ClusterServiceVersion, Object: o.Object,
+		Shipped: lists.Filter(o.Bundle, func(x *manifest.Object) bool {
+			k, ok := install.KindOf(x.Kind)
+			return ok && (k.Typed || olm.BuiltinGroup(k.Group))
+		})}
+	result, err := plan.Plan{Namespace: namespace, Releases: []plan.Release{release}, API: j.API}.Run(ctx, w)
+	if err != nil {
+		return played{}, err
+	}
+	if result.Phase == v1alpha1.InstallPlanPhaseFailed {
+		return played{result, "the InstallPlan fails: " + result.Message}, nil
+	}
+	made, err := plan.Strategy{CSV: o.ClusterServiceVersion, Namespace: namespace, API: j.API}.Install(ctx, w)
+	if err == nil && made.Refusal != nil {
+		return played{result, "it fails with " + string(v1alpha1.CSVReasonComponentFailed) + ": " + made.Refusal.Text}, nil
+	}
+	return played{result: result}, err
 }
 
 // conversions finds CRDs of the newer release whose objects nothing converts. OLM writes a CRD as the bundle has it,

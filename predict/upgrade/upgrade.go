@@ -19,6 +19,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/writes"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -42,7 +43,8 @@ type Upgrade struct {
 	Others    []Operator         // that are in the cluster, too
 	Cluster   []*manifest.Object // what else is in the cluster: CRDs with their status, custom resources
 	Checker   crs.Checker        // for the custom resources of the cluster; may be nil if there are none
-	Played    bool               // InstallPlans are played on the whole cluster, which finds what is lost
+	API       writes.Checker     // what the API server says to objects; nil if nobody asks
+	Played    bool               // InstallPlans are played on the whole cluster, which finds what fails and what is lost
 	PathKnown bool               // a catalog leads from the older release to the newer one
 }
 
@@ -87,14 +89,13 @@ func (u Upgrade) Findings(ctx context.Context) ([]Consequence, error) {
 		j.notServed(p)
 		j.path(p)
 		j.conversions(p)
+		if err := j.plays(ctx, p); err != nil {
+			return nil, err
+		}
 		if p.Old == nil {
 			continue
 		}
 		j.stored(p)
-		j.immutable(p)
-		if err := j.gone(ctx, p); err != nil {
-			return nil, err
-		}
 		if err := j.unfit(ctx, p); err != nil {
 			return nil, err
 		}
@@ -177,10 +178,10 @@ var (
 		Help: "The InstallPlan fails: risk of data loss (OLM: pkg/lib/crd/storage.go). What is stored is in " +
 			"status.storedVersions of live CRDs in a tree or directory of objects, or else the storage version of " +
 			"OLD."}
-	RuleImmutable = findings.Rule{ID: "immutable-field",
-		Text: "changes a field that the API server does not let change",
-		Help: "OLM updates what is there and deletes nothing (OLM: pkg/api/wrappers/deployment_install_client.go; " +
-			"pkg/controller/operators/catalog/step_ensurer.go)."}
+	RuleRefused = findings.Rule{ID: "api-server-refuses", Text: "has an object that the API server refuses",
+		Help: "The InstallPlan or the ClusterServiceVersion fails. Kubernetes' own code decides, which " +
+			"olmgen-validate has. OLM updates what is there and deletes nothing (OLM: " +
+			"pkg/api/wrappers/deployment_install_client.go; pkg/controller/operators/catalog/step_ensurer.go)."}
 	RuleConversion   = fit.RuleConversion
 	RuleObjectsUnfit = findings.Rule{ID: "objects-unfit", Text: "has a CRD that existing objects do not fit",
 		Help: "The InstallPlan fails: error validating existing CRs against new CRD's schema (OLM: " +
@@ -191,4 +192,4 @@ var (
 
 // Rules explains the findings.
 var Rules = []findings.Rule{RuleAPIRequired, RuleInstallMode, RuleCRDOwner, RulePath, RuleSameName, RuleLost,
-	RuleNotServed, RuleStored, RuleImmutable, RuleConversion, RuleObjectsUnfit}
+	RuleNotServed, RuleStored, RuleRefused, RuleConversion, RuleObjectsUnfit}

@@ -22,6 +22,7 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/world"
+	"github.com/olmgen/olmgen/internal/writes"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/permissions"
@@ -37,6 +38,7 @@ type TreeOptions struct {
 	Source    source.Options   // how bundles are fetched that a catalog only names
 
 	Checker crs.Checker        // for the custom resources of the cluster; may be nil
+	API     writes.Checker     // what the API server says to objects; nil if nobody asks
 	Cluster []*manifest.Object // what is in the cluster beside the tree
 	Over    *Subject           // the older state, whose outcome this one is played on; nil for an empty cluster
 }

@@ -37,6 +37,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/writes"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
@@ -46,7 +47,8 @@ type Finding = findings.Finding
 
 // Options configure Bundle. The zero value reports olmgen's own findings.
 type Options struct {
-	Checker Checker // runs the validators of operator-framework/api; may be nil
+	Checker Checker        // runs the validators of operator-framework/api; may be nil
+	API     writes.Checker // what the API server says to objects; nil if nobody asks
 	// judges the examples of custom resources; may be nil
 	Resources   crs.Checker
 	OperatorHub bool // also check the rules for publication on OperatorHub.io
@@ -131,6 +133,13 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 		}
 	}
 	list = append(list, schemaFindings(b, list)...)
+	if o.API != nil {
+		refused, err := refusedWrites(ctx, o.API, b, list)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, refused...)
+	}
 	examples, err := exampleFindings(ctx, o.Resources, b, list)
 	return tidy(append(list, examples...)), err
 }
