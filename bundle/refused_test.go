@@ -104,7 +104,7 @@ func TestRefused(t *testing.T) {
 		// permissions
 		{"rule without verbs", replace(csvFile, "          resources: [configmaps]\n          verbs: [get]", "          resources: [configmaps]"), csv + "24: spec.install.spec.permissions[0].rules[0]: rule invalid: policy rule must have at least one verb"},
 		{"URLs in permissions", replace(csvFile, "- apiGroups: [\"\"]\n          resources: [configmaps]", "- nonResourceURLs: [/healthz]"),
-			csv + "24: spec.install.spec.permissions[0].rules[0]: namespaced rules cannot apply to non-resource URLs"},
+			csv + "24: spec.install.spec.permissions[0].rules[0]: nonResourceURLs: namespaced rules cannot apply to non-resource URLs"},
 		{"URLs and resources", replace(csvFile, "nonResourceURLs: [/metrics]", "nonResourceURLs: [/metrics]\n          resources: [pods]"),
 			csv + "30: spec.install.spec.clusterPermissions[0].rules[0]: rule invalid: rule cannot apply to both regular resources and non-resource URLs"},
 		{"rule without groups", replace(csvFile, "- apiGroups: [\"\"]\n          resources: [configmaps]", "- resources: [configmaps]"), csv + "24: spec.install.spec.permissions[0].rules[0]: resource rules must supply at least one api group"},
@@ -115,7 +115,7 @@ func TestRefused(t *testing.T) {
 			csv + `28: spec.install.spec.clusterPermissions[0].serviceAccountName: "system:x" is not a valid name: ` + dnsSubdomain},
 		{"shipped rule without verbs", replace(roleFile, "\n  verbs: [get]", ""), roleFile + ":6: rules[0].verbs: verbs must contain at least one value"},
 		{"shipped rule for URLs and resources", replace(roleFile, "verbs: [get]", "verbs: [get]\n  apiGroups: [\"\"]\n  resources: [pods]"), roleFile + ":6: rules[0]: rule invalid: rule cannot apply to both regular resources and non-resource URLs"},
-		{"shipped Role for URLs", replace(roleFile, "kind: ClusterRole", "kind: Role"), roleFile + ":6: rules[0]: namespaced rules cannot apply to non-resource URLs"},
+		{"shipped Role for URLs", replace(roleFile, "kind: ClusterRole", "kind: Role"), roleFile + ":6: rules[0]: nonResourceURLs: namespaced rules cannot apply to non-resource URLs"},
 		{"shipped rules of a wrong type", replace(roleFile, "[get]", "get"), roleFile + ":7: rules[0].verbs: has the wrong type: text, want a list"},
 
 		// Deployments

@@ -192,7 +192,7 @@ func userLines(items []permissions.Item) []line {
 var marks = map[change.Kind]findings.Cell{change.Added: added, change.Removed: removed,
 	change.Changed: changed}
 
-const maxReason = 300
+const maxReason = 600
 
 // places returns the place of a change for a person, if there is one: the name of the file without its directories.
 func places(file string, line int) []string {

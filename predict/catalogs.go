@@ -556,7 +556,7 @@ func (r *resolution) unknown(s *world.Subscription) *Unknown {
 		return &Unknown{Object: s.Object, Why: why, Disputed: true}
 	}
 	if why = r.unknownCatalog(s); why != "" {
-		return &Unknown{Object: s.Object, Why: why, OfCatalog: true}
+		return &Unknown{Object: s.Object, Why: why, OfCatalog: true, Unread: r.content(s) != nil}
 	}
 	return nil
 }

@@ -208,7 +208,7 @@ func PolicyRule(rule rbacv1.PolicyRule, cluster bool) string {
 	case msg != "":
 		return msg
 	case len(rule.NonResourceURLs) > 0 && !cluster:
-		return "namespaced rules cannot apply to non-resource URLs"
+		return "nonResourceURLs: namespaced rules cannot apply to non-resource URLs"
 	case len(rule.NonResourceURLs) == 0 && len(rule.APIGroups) == 0:
 		return "resource rules must supply at least one api group"
 	case len(rule.NonResourceURLs) == 0 && len(rule.Resources) == 0:
