@@ -76,13 +76,11 @@ func Access(csv *v1alpha1.ClusterServiceVersion, namespace string) ([]*manifest.
 
 // Strategy returns what OLM makes when it installs a ClusterServiceVersion in a namespace: Services and rights for what
 // serves, Deployments with the configuration of a Subscription, which may be nil, APIServices, and configurations of
-// webhooks (spec 6 and 7). Of the bundle it needs the CSV only. An error is about a Deployment that no Service can have.
-func Strategy(b *bundle.Bundle, namespace string, config *v1alpha1.SubscriptionConfig) ([]*manifest.Object, error) {
-	r := asOLM(b, Options{Namespace: namespace, Config: config})
-	var err error
-	if r.serving, err = servings(b, r.csv, NamesOLM); err != nil {
-		return nil, err
-	}
+// webhooks (spec 6 and 7).
+func Strategy(csv *v1alpha1.ClusterServiceVersion, namespace string, config *v1alpha1.SubscriptionConfig) (
+	[]*manifest.Object, error) {
+	r := asOLM(&bundle.Bundle{CSV: csv}, Options{Namespace: namespace, Config: config})
+	r.serving = servings(csv, NamesOLM)
 	return r.only(servingObjects, deployments, apiServices, webhooks)
 }
 

@@ -194,7 +194,8 @@ func newRendering(b *bundle.Bundle, o Options) (*rendering, error) {
 	if err := checkWebhooks(b, o.Names); err != nil {
 		return nil, err
 	}
-	if r.serving, err = servings(b, r.csv, o.Names); err != nil {
+	r.serving = servings(r.csv, o.Names)
+	if err := checkServings(b, r.serving); err != nil {
 		return nil, err
 	}
 	r.names = newNames(b, r.csv, o, r.serving)

@@ -55,9 +55,8 @@ func serviceName(deployment string) string {
 }
 
 // servings finds the Deployments that serve, in the CSV's order.
-func servings(b *bundle.Bundle, csv *v1alpha1.ClusterServiceVersion, mode Names) ([]*serving, error) {
-	var out []*serving
-	for i, d := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+func servings(csv *v1alpha1.ClusterServiceVersion, mode Names) (out []*serving) {
+	for _, d := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		s := &serving{deployment: d.Name, service: serviceName(d.Name), account: bundle.Account(&d.Spec.Template.Spec)}
 		if mode == NamesOLM { // OLM does not look at the field's old name
 			s.account = d.Spec.Template.Spec.ServiceAccountName
@@ -67,21 +66,29 @@ func servings(b *bundle.Bundle, csv *v1alpha1.ClusterServiceVersion, mode Names)
 			s.selector = d.Spec.Selector.MatchLabels
 		}
 		s.addPorts(csv)
-		if len(s.ports) == 0 {
-			continue
+		if len(s.ports) > 0 {
+			out = append(out, s)
 		}
+	}
+	return out
+}
+
+// checkServings refuses Services that the API server would refuse.
+func checkServings(b *bundle.Bundle, list []*serving) error {
+	for _, s := range list {
+		i := slices.IndexFunc(b.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs,
+			func(d v1alpha1.StrategyDeploymentSpec) bool { return d.Name == s.deployment })
 		field := fmt.Sprintf("spec.install.spec.deployments[%d].name", i)
 		if len(validation.IsDNS1035Label(s.service)) > 0 {
-			return nil, b.CSVObject.Errorf(field,
+			return b.CSVObject.Errorf(field,
 				"the Service %s of its webhooks has no valid name: it may have %d characters", s.service,
 				validation.DNS1035LabelMaxLength)
 		}
 		if err := s.checkPorts(b, field); err != nil {
-			return nil, err
+			return err
 		}
-		out = append(out, s)
 	}
-	return out, nil
+	return nil
 }
 
 func (s *serving) addPorts(csv *v1alpha1.ClusterServiceVersion) {

@@ -251,7 +251,10 @@ func (v *csv) config() (*v1alpha1.SubscriptionConfig, error) {
 		return nil, nil
 	}
 	config := new(v1alpha1.SubscriptionConfig)
-	return config, v.sub.Field(config, "spec", "config")
+	if err := v.sub.Field(config, "spec", "config"); err != nil {
+		return nil, err
+	}
+	return config, nil
 }
 
 // account returns the ServiceAccount as which OLM installs the operators of a group, and what is not known of it.

@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -152,7 +151,7 @@ type Strategy struct {
 // The error is that of ctx or of the API.
 func (s Strategy) Install(ctx context.Context, w *world.World) (Deployed, error) {
 	by := &writer{ctx: ctx, World: w, account: s.Account, api: s.API}
-	made, err := generate.Strategy(&bundle.Bundle{CSV: s.CSV, CSVObject: new(manifest.Object)}, s.Namespace, s.Config)
+	made, err := generate.Strategy(s.CSV, s.Namespace, s.Config)
 	if err != nil {
 		return Deployed{Refusal: failed(err.Error())}, nil
 	}

@@ -27,7 +27,7 @@ func refusedWrites(ctx context.Context, api writes.Checker, b *bundle.Bundle, kn
 	shipped := slices.Concat(lists.Map(b.CRDs, func(c *bundle.CRD) *manifest.Object { return c.Object }), b.Others)
 	// Findings say already what has no name that a rendering can have.
 	access, _ := generate.Access(b.CSV, "default")
-	strategy, _ := generate.Strategy(&bundle.Bundle{CSV: b.CSV, CSVObject: b.CSVObject}, "default", nil)
+	strategy, _ := generate.Strategy(b.CSV, "default", nil)
 	made := slices.Concat(access, strategy)
 	asked := make([]writes.Write, 0, len(shipped)+len(made))
 	for _, o := range slices.Concat(shipped, made) {
