@@ -123,7 +123,7 @@ func TestVerdict(t *testing.T) {
 		"no upgrade": {csv("a", "1.0.0", "op", ""), csv("a", "1.1.0", "op", ", replaces: a.v0.9.0"), "OLM would not upgrade in one step"},
 		"refused": {csv("a", "1.0.0", "op", ", customresourcedefinitions: {owned: [{name: as.x.io, version: v1, kind: A}]}") + csv("b", "1.0.0", "op", ", customresourcedefinitions: {required: [{name: as.x.io, version: v1, kind: A}]}"),
 			csv("a", "1.1.0", "op", ", replaces: a.v1.0.0") + csv("b", "1.0.0", "op", ", customresourcedefinitions: {required: [{name: as.x.io, version: v1, kind: A}]}"),
-			"not as it is: OLM would refuse it, or an operator would fail; once that is mended, accept after a look at removed APIs"},
+			"not as it is: OLM or the API server would refuse it, or an operator would fail; once that is mended, accept after a look at removed APIs"},
 		"an installation": {"# nothing\n", csv("a", "1.0.0", "op", ""), "nothing speaks against it: no error, no warning; OLM would install it"},
 	} {
 		r := compared(t, tree(t, c.old), tree(t, c.now))

@@ -197,7 +197,7 @@ func (r *Report) attention() []string {
 }
 
 // refusal is what OLM does where its section has an error.
-const refusal = "OLM would refuse it, or an operator would fail"
+const refusal = "OLM or the API server would refuse it, or an operator would fail"
 
 // olmVerdict returns what OLM would do, by the section OLM. It is empty where OLM has nothing to do.
 func (r *Report) olmVerdict(pairs []pair) string {

@@ -35,6 +35,8 @@ type Options struct {
 	Checker crs.Checker
 	// what the API server says to objects; nil if nobody asks
 	API writes.Checker
+	// the objects of the tree are asked about, too
+	Applied bool
 	// how the bundles are fetched that OLM updates operators to; nil if these updates are not judged
 	Bundles *catalog.Options
 
@@ -170,6 +172,13 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	played.judgeInheritance()
 	if err := c.judgeFit(ctx, o.Checker, objects); err != nil {
 		return nil, err
+	}
+	if o.Applied {
+		refused, err := Refusals(ctx, o.API, objects, func(*manifest.Object) *manifest.Object { return nil })
+		if err != nil {
+			return nil, err
+		}
+		c.findings = append(c.findings, refused...)
 	}
 	c.judgeNothing(objects)
 	played.judgeNames()

@@ -19,6 +19,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/golden"
+	"github.com/olmgen/olmgen/internal/kubernetes"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/predict"
 )
@@ -91,6 +92,7 @@ func printed(t *testing.T, archive *txtar.Archive) string {
 		if err != nil {
 			t.Fatal(err)
 		}
+		o.API = kubernetes.Checker{}
 		r, err := predict.Check(t.Context(), tr, o)
 		if err != nil {
 			t.Fatal(err)

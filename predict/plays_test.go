@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
+	"github.com/olmgen/olmgen/internal/kubernetes"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/predict"
 	"github.com/olmgen/olmgen/source"
@@ -28,13 +29,6 @@ type recording struct {
 	} `json:"items"`
 	Said []settled `json:"said"`
 }
-
-// notYet are namespaces of recordings of which Check does not say what OLM says, and why: docs/conformance.md.
-var notYet = map[string]string{
-	"s-cfgenv": pods, "s-cfgres": pods, "s-cfgvol": pods, "s-cfgtol": pods,
-}
-
-const pods = "the API server refuses the pod template, which nobody asks it about"
 
 // compare compares phase and reason of the CSVs, and phases of InstallPlans, namespace by namespace. A CSV that OLM tries
 // to install again and again agrees with each state that it was in.
@@ -61,7 +55,7 @@ func (r recording) compare(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := predict.Check(t.Context(), in, predict.Options{Checker: apiserver.Checker{},
+	report, err := predict.Check(t.Context(), in, predict.Options{Checker: apiserver.Checker{}, API: kubernetes.Checker{},
 		Bundles: &catalog.Options{Source: source.Options{Offline: true}}, Catalogs: predict.Catalogs{Sources: sources}})
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +81,7 @@ func (r recording) compare(t *testing.T, dir string) {
 			})
 		})
 		waits := slices.ContainsFunc(want, func(l string) bool { return strings.HasSuffix(l, ": RequiresApproval") })
-		if same := len(missing) == 0 && (waits || len(got) == len(want)); same != (notYet[item.Namespace] == "") {
+		if same := len(missing) == 0 && (waits || len(got) == len(want)); !same {
 			t.Errorf("%s: OLM says %q, olmgen %q", item.Namespace, want, got)
 		}
 	}
@@ -184,7 +178,7 @@ func played(t *testing.T, paths []string, content string) (lines []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := predict.Check(t.Context(), in, predict.Options{Checker: apiserver.Checker{}, Bundles: &catalog.Options{Source: source.Options{Offline: true}},
+	r, err := predict.Check(t.Context(), in, predict.Options{Checker: apiserver.Checker{}, API: kubernetes.Checker{}, Bundles: &catalog.Options{Source: source.Options{Offline: true}},
 		Catalogs: predict.Catalogs{Sources: []resolve.Source{{Namespace: "olm", Name: "cat", Catalog: c}}}})
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
+	"github.com/olmgen/olmgen/internal/kubernetes"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/predict"
 	"github.com/olmgen/olmgen/source"
@@ -216,7 +217,7 @@ func TestUpdates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := predict.Options{Bundles: &catalog.Options{Source: source.Options{Offline: true}}, Checker: apiserver.Checker{},
+			o := predict.Options{Bundles: &catalog.Options{Source: source.Options{Offline: true}}, Checker: apiserver.Checker{}, API: kubernetes.Checker{},
 				Catalogs: predict.Catalogs{Others: bundlesOf(t, tc.catalog)}}
 			if tc.nobody {
 				o.Checker = nil

@@ -14,6 +14,6 @@ import (
 func main() {
 	os.Exit(beside.Main(beside.Validate, "run olmgen validate, check or diff", os.Args[1:], map[string]beside.Answer{
 		validate.Question: beside.JSON(framework.Checker{}.Check),
-		beside.Writes:     beside.JSON(kubernetes.Check),
+		beside.Writes:     beside.JSON(kubernetes.Checker{}.Check),
 	}, os.Stdin, os.Stderr))
 }

@@ -182,7 +182,7 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	f.options.Checker, f.options.Bundles = apiserver.Checker{}, &f.network
+	f.options.Checker, f.options.Bundles, f.options.Applied = apiserver.Checker{}, &f.network, true
 	if f.options.API, err = f.programs.kubernetes(cmd); err != nil {
 		return err
 	}

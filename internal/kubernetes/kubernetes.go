@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,9 +23,12 @@ import (
 	"github.com/olmgen/olmgen/internal/writes"
 )
 
+// Checker implements writes.Checker.
+type Checker struct{}
+
 // Check answers what the API server says to writes: of each, whether its kind is known, and why it is refused. An
 // error is that of ctx.
-func Check(ctx context.Context, asked []writes.Write) ([]writes.Answer, error) {
+func (Checker) Check(ctx context.Context, asked []writes.Write) ([]writes.Answer, error) {
 	answers := make([]writes.Answer, len(asked))
 	for i, w := range asked {
 		if err := ctx.Err(); err != nil {
@@ -127,7 +129,10 @@ func knowOwners(m metav1.Object) {
 	m.SetOwnerReferences(owners)
 }
 
-// brief is a strategy whose errors do not print structs and lists.
+// most is how long a value may be that an error prints, in bytes.
+const most = 100
+
+// brief is a strategy whose errors do not print long values.
 type brief struct{ strategy }
 
 func (b brief) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
@@ -140,12 +145,7 @@ func (b brief) ValidateUpdate(ctx context.Context, obj, old runtime.Object) fiel
 
 func shortened(errs field.ErrorList) field.ErrorList {
 	for _, e := range errs {
-		v := reflect.ValueOf(e.BadValue)
-		if v.Kind() == reflect.Pointer {
-			v = v.Elem()
-		}
-		switch v.Kind() {
-		case reflect.Struct, reflect.Slice, reflect.Map:
+		if whole := e.ErrorBody(); len(whole)-len(e.Detail) > most {
 			e.BadValue = field.OmitValueType{}
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/golden/reviewtest"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
+	"github.com/olmgen/olmgen/internal/kubernetes"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict/upgrade"
@@ -110,7 +111,7 @@ func operators(t *testing.T, objects []*manifest.Object) (list []upgrade.Operato
 func judge(t *testing.T, old, now, cluster string, checker crs.Checker) (string, error) {
 	t.Helper()
 	u := upgrade.Upgrade{Old: reviewtest.Objects(t, "old.yaml", old), New: reviewtest.Objects(t, "new.yaml", now),
-		Cluster: reviewtest.Objects(t, "cluster.yaml", cluster), Checker: checker}
+		Cluster: reviewtest.Objects(t, "cluster.yaml", cluster), Checker: checker, API: kubernetes.Checker{}}
 	before, after := operators(t, u.Old), operators(t, u.New)
 	u.Others = operators(t, u.Cluster)
 	for i := range after {

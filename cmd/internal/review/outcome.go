@@ -123,6 +123,18 @@ func (s *Subject) follow(ctx context.Context, base *outcome, carried []Planned) 
 		}
 	}
 	s.said = predict.Changes(control, h.report)
+	live := lists.By(base.report.After, h.options.key)
+	changed := lists.Filter(h.tree.Objects, func(x *manifest.Object) bool {
+		old := live[h.options.key(x)]
+		return old == nil || !world.Same(old, x)
+	})
+	refused, err := predict.Refusals(ctx, h.options.API, changed, func(x *manifest.Object) *manifest.Object {
+		return live[h.options.key(x)]
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.said = append(s.said, refused...)
 	s.ignored(base)
 	now, was := next(h.report), next(control)
 	for _, p := range carried {

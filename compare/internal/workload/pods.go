@@ -66,8 +66,6 @@ var podRules = []Rule{
 		"the pod has a token for this audience")},
 	{field(`\.(volumes|volumeMounts|volumeDevices)\[`), change.Volumes, nil},
 	{field(`\.(livenessProbe|readinessProbe|startupProbe)\.`), change.Probes, nil},
-	{field(`^spec\.selector\.`), change.Workload, always(findings.Error,
-		"the API server refuses another selector: the object has to be deleted first")},
 	{field(`^spec\.replicas$`), change.Workload, gains(findings.Warning, "no pod of it runs", "0")},
 }
 

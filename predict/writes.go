@@ -1,0 +1,46 @@
+package predict
+
+import (
+	"context"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/writes"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/predict/upgrade"
+)
+
+// Refusals returns what the API server refuses of objects that a person or an engine applies: one error for each field
+// at fault. existing returns what an object takes the place of, or nil; what is read from a cluster is not asked about.
+// The error is that of the API.
+func Refusals(ctx context.Context, api writes.Checker, objects []*manifest.Object,
+	existing func(*manifest.Object) *manifest.Object) (list []findings.Finding, err error) {
+	var asked []writes.Write
+	var of []*manifest.Object
+	for _, o := range objects {
+		if !olm.BuiltinGroup(o.Group()) || o.Has("metadata", "uid") || o.Name == "" {
+			continue
+		}
+		w, err := writes.Of(existing(o), o)
+		if err != nil { // it is reported where it is read
+			continue
+		}
+		asked, of = append(asked, w), append(of, o)
+	}
+	if api == nil || len(asked) == 0 {
+		return nil, nil
+	}
+	answers, err := api.Check(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
+	for i, a := range answers {
+		for _, cause := range a.Causes {
+			file, line := of[i].PlaceOf(cause.Field)
+			list = append(list, findings.Finding{Rule: upgrade.RuleRefused.ID, Level: findings.Error, File: file,
+				Line: line, Object: of[i].Identity(),
+				Message: "Kubernetes " + writes.Version + " refuses " + cause.String()})
+		}
+	}
+	return list, nil
+}
