@@ -82,7 +82,9 @@ func (u *updating) play(ctx context.Context, p installPlan) error {
 	u.judgePlayed(slices.Concat(p.first, p.updates)[0], played)
 	for _, one := range all {
 		u.judgeShipped(one, u.opened[one.Name])
-		u.take(one, u.opened[one.Name], played)
+		if err := u.take(ctx, one, u.opened[one.Name], played); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -147,35 +149,35 @@ func (c *prediction) ask(one Update) {
 }
 
 // take notes what an InstallPlan does with an operator. Git keeps the release that it has.
-func (u *updating) take(one Update, operator *upgrade.Operator, played *InstallPlan) {
+func (u *updating) take(ctx context.Context, one Update, operator *upgrade.Operator, played *InstallPlan) error {
 	u.ask(one)
 	made := u.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, u.namespace, operator.Name)
 	if made == nil {
 		u.drop(one)
-		return
+		return nil
 	}
 	if original, copied := olm.CopiedObject(made); copied && made.Has("status") {
 		u.note(ruleCopied, findings.Warning, one.sub.Object, "spec.name", fmt.Sprintf("%s: OLM takes the copy of the "+
 			"ClusterServiceVersion of namespace %s for it, and installs nothing", one.Name, original), "")
 		u.drop(one)
-		return
+		return nil
 	}
 	old := u.named()[[2]string{u.namespace, one.Replaces}]
 	v := u.named()[[2]string{u.namespace, operator.Name}]
 	switch {
 	case v != nil && v.sub == nil:
-		return
+		return nil
 	case v == nil && !u.comes(one, old):
 		u.Delete(made) // the tree keeps its release, or nobody approves the InstallPlan
-		return
+		return u.judgeDeployed(ctx, one, old.release(), operator)
 	case v == nil:
 		var err *manifest.Error
 		if v, err = u.makes(operator.Object, one.sub); err != nil {
 			u.fault(err, one.sub.Object)
-			return
+			return nil
 		}
 		if v.Copied { // OLM takes it for a copy, and installs nothing of it
-			return
+			return nil
 		}
 		next := slices.IndexFunc(u.csvs, func(x *csv) bool { return x.sub == one.sub && x.plan == nil && x != old })
 		u.csvs = slices.Insert(u.csvs[:len(u.csvs)-1], next, v) // before what follows it
@@ -188,6 +190,28 @@ func (u *updating) take(one Update, operator *upgrade.Operator, played *InstallP
 	if needs := u.requirements(v); old != nil && (len(needs.unmet) > 0 || needs.err != nil) {
 		u.stopped = true
 	}
+	return nil
+}
+
+// judgeDeployed reports what the API server refuses of the Deployments of a release that would take the place of
+// another one.
+func (u *updating) judgeDeployed(ctx context.Context, one Update, old, now *upgrade.Operator) error {
+	w := world.Read(nil, u.namespace)
+	for _, operator := range []*upgrade.Operator{old, now} {
+		if operator == nil {
+			continue
+		}
+		made, err := plan.Strategy{CSV: operator.ClusterServiceVersion, Namespace: u.namespace,
+			API: u.options.API}.Install(ctx, w)
+		if err != nil {
+			return err
+		}
+		if operator == now && made.Refusal != nil {
+			u.note(upgrade.RuleRefused, findings.Error, one.sub.Object, "spec", one.Name+": it would fail with "+
+				string(v1alpha1.CSVReasonComponentFailed)+": "+made.Refusal.Text, "")
+		}
+	}
+	return nil
 }
 
 // comes reports whether an operator that the tree does not have is in the cluster afterwards. The older release may be

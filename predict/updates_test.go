@@ -170,8 +170,8 @@ func TestUpdates(t *testing.T) {
 			catalog: []release{one, strict}, want: unfit},
 		"nobody judges custom resources": {tree: base + one.definition() + boat, catalog: []release{one,
 			with(strict, func(r *release) { r.selector = "blue" })}, nobody: true,
-			want: "error immutable-field boats.v2.0.0 has another selector for Deployment boats, which the API server " +
-				"refuses: it fails with InstallComponentFailed until the Deployment is deleted\n" +
+			want: "error api-server-refuses boats.v2.0.0: it would fail with InstallComponentFailed: Deployment.apps \"boats\" is " +
+				"invalid: spec.selector: Invalid value: {\"matchLabels\":{\"app\":\"blue\"}}: field is immutable\n" +
 				"note not-looked-at not looked at: whether existing objects fit CRD boats.x.io: custom resources need a Checker"},
 		"a stored version goes": {tree: live(with(one, func(r *release) { r.crd = "v0 integer,v1 integer" }), "v0, v1"),
 			catalog: []release{one, two}, want: "error stored-version boats.v2.0.0 drops v0 of CRD boats.x.io, which " +
@@ -193,8 +193,8 @@ func TestUpdates(t *testing.T) {
 		"an object that is locked": {tree: base + one.definition() + "---\n" + strings.Replace(fmt.Sprintf(locked, "x"),
 			"name: c", "name: c, namespace: ops", 1),
 			catalog: []release{one, with(two, func(r *release) { r.shipped = fmt.Sprintf(locked, "y") })},
-			want: "error immutable-field boats.v2.0.0 changes data of ConfigMap c, which the API server refuses: the " +
-				"InstallPlan fails until the object is deleted"},
+			want: "error install-plan-fails boats.v2.0.0: the InstallPlan fails: error updating configmap: c: ConfigMap \"c\" is invalid: " +
+				"data: Forbidden: field is immutable when `immutable` is set"},
 		"one of that name elsewhere": {tree: base + one.definition() + "---\n" + strings.Replace(fmt.Sprintf(locked, "x"),
 			"name: c", "name: c, namespace: team", 1),
 			catalog: []release{one, with(two, func(r *release) { r.shipped = fmt.Sprintf(locked, "y") })}},

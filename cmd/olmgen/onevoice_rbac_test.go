@@ -65,7 +65,7 @@ subjects: [{kind: ServiceAccount, name: runner}]
 ---
 ` + operatorGroup{namespace: "home", spec: "targetNamespaces: [home]"}.text() + "---\n" + rowCSV{
 			name: "u.v1.0.0", namespace: "home", modes: "OwnNamespace",
-			install: runnerMayRead + `, deployments: [{name: runner, spec: {selector: {matchLabels: {app: d}}, template: {metadata: {labels: {app: d}}}}}]`,
+			install: runnerMayRead + `, deployments: [{name: runner, spec: {selector: {matchLabels: {app: d}}, template: {metadata: {labels: {app: d}}, spec: {containers: [{name: c, image: i}]}}}}]`,
 		}.text(),
 		says: []saying{
 			{command: "check tree.yaml", want: `InstallSucceeded`, not: `RequirementsNotMet`},

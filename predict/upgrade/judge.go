@@ -209,14 +209,14 @@ func (j *judge) stored(p Pair) {
 // one, and the objects that the newer one ships and that go with the older one, which is their only owner. Package
 // predict does so for a whole cluster.
 func (j *judge) plays(ctx context.Context, p Pair) error {
-	if j.Played || len(p.New.Bundle) == 0 || p.Old != nil && p.Old.Namespace != p.New.Namespace {
+	if j.Played || p.Old != nil && p.Old.Namespace != p.New.Namespace {
 		return nil
 	}
 	namespace := cmp.Or(p.New.Namespace, "default")
 	c := world.Read(nil, namespace)
 	var before, now played
 	var err error
-	if p.Old != nil && len(p.Old.Bundle) > 0 && p.Old.Name != p.New.Name {
+	if p.Old != nil && p.Old.Name != p.New.Name {
 		if before, err = j.play(ctx, c, p.Old, namespace); err != nil {
 			return err
 		}
@@ -224,14 +224,16 @@ func (j *judge) plays(ctx context.Context, p Pair) error {
 	if now, err = j.play(ctx, c, p.New, namespace); err != nil {
 		return err
 	}
-	if now.refused != "" {
+	known := func(c Consequence) bool { return c.Rule == RuleStored.ID && c.Operator == p.New.Name }
+	if now.refused != "" && !slices.ContainsFunc(j.found, known) {
 		level := findings.Error
 		if before.refused == now.refused {
 			level = findings.Warning
 		}
 		j.addAt(p.New, RuleRefused, level, cmp.Or(now.result.At, p.New.Object), "", "%s", now.refused)
 	}
-	if p.Old == nil || now.result.Phase == v1alpha1.InstallPlanPhaseFailed { // the older release stays
+	if p.Old == nil || len(p.Old.Bundle)*len(p.New.Bundle) == 0 ||
+		now.result.Phase == v1alpha1.InstallPlanPhaseFailed { // the older release stays
 		return nil
 	}
 	old := c.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, namespace, p.Old.Name)

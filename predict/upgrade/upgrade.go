@@ -89,13 +89,15 @@ func (u Upgrade) Findings(ctx context.Context) ([]Consequence, error) {
 		j.notServed(p)
 		j.path(p)
 		j.conversions(p)
+		if p.Old != nil {
+			j.stored(p)
+		}
 		if err := j.plays(ctx, p); err != nil {
 			return nil, err
 		}
 		if p.Old == nil {
 			continue
 		}
-		j.stored(p)
 		if err := j.unfit(ctx, p); err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package upgrade_test
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -22,13 +23,17 @@ import (
 
 // csv returns a ClusterServiceVersion; spec are more lines of the spec.
 func csv(name, v, spec string) string {
-	return fmt.Sprintf(`---
+	text := fmt.Sprintf(`---
 apiVersion: operators.coreos.com/v1alpha1
 kind: ClusterServiceVersion
 metadata: {name: %s.v%s, namespace: ops}
 spec:
   version: %s
 %s`, name, v, v, spec)
+	if strings.Contains(spec, "install:") {
+		return text
+	}
+	return text + "  install: {strategy: deployment, spec: {deployments: []}}\n"
 }
 
 // crd returns the CRD of Boats. A version is "name flags schema of spec.size".
@@ -69,12 +74,12 @@ func requires(v string) string { return strings.Replace(owns(v), "owned", "requi
 
 func deployment(label string) string {
 	return "  install: {strategy: deployment, spec: {deployments: [{name: op, spec: {selector: {matchLabels: {app: " +
-		label + "}}, template: {}}}]}}\n"
+		label + "}}, template: {metadata: {labels: {app: " + label + "}}, spec: {containers: [{name: c, image: i}]}}}}]}}\n"
 }
 
 func converts(crd, deployment string) string {
 	return "  webhookdefinitions: [{type: ConversionWebhook, generateName: c, deploymentName: " + deployment +
-		", conversionCRDs: [" + crd + "]}]\n"
+		", conversionCRDs: [" + crd + "], admissionReviewVersions: [v1], sideEffects: None}]\n"
 }
 
 func webhook(service string) string {
@@ -158,13 +163,13 @@ func TestFindings(t *testing.T) {
 			strings.Replace(strings.Replace(unfit, "error", "warning", 1), "the InstallPlan fails",
 				"OLM trusts its conversion webhook, and only warns", 1)},
 		"the storage version goes": {v1, csv("a", two, next+owns("v2")) + crd("", "v2 served,stored {type: integer}"), "",
-			"error stored-version a.v2.0.0 new.yaml:17: drops v1 of CRD boats.x.io, in which the older release stores " +
+			"error stored-version a.v2.0.0 new.yaml:18: drops v1 of CRD boats.x.io, in which the older release stores " +
 				"objects: the InstallPlan fails (risk of data loss)\n"},
 		"status.storedVersions has another one": {
 			csv("a", one, owns("v2")) + crd("", "v1 served {type: integer}", "v2 served,stored {type: integer}"),
 			csv("a", two, next+owns("v2")) + crd("", "v2 served,stored {type: integer}"),
 			crd("status: {storedVersions: [v1, v2]}\n", "v1 served {type: integer}", "v2 served,stored {type: integer}"),
-			"error stored-version a.v2.0.0 new.yaml:17: drops v1 of CRD boats.x.io, which status.storedVersions has: " +
+			"error stored-version a.v2.0.0 new.yaml:18: drops v1 of CRD boats.x.io, which status.storedVersions has: " +
 				"the InstallPlan fails (risk of data loss)\n"},
 		"status.storedVersions lacks it": {
 			csv("a", one, owns("v2")) + crd("", "v1 served {type: integer}", "v2 served,stored {type: integer}"),
@@ -186,35 +191,36 @@ func TestFindings(t *testing.T) {
 			"warning crd-owner b.v1.0.0 cluster.yaml:7: owns CRD boats.x.io, too, and gets the one of a.v2.0.0\n"},
 		"the older release in the tree": {v1, strict, csv("a", one, owns("v1")), ""},
 		"another selector": {csv("a", one, deployment("red")), csv("a", two, next+deployment("blue")), "",
-			"error immutable-field a.v2.0.0 new.yaml:8: has another selector for Deployment op, which the API server " +
-				"refuses: it fails with InstallComponentFailed until the Deployment is deleted\n"},
+			"error api-server-refuses a.v2.0.0 new.yaml:2: it fails with InstallComponentFailed: Deployment.apps \"op\" is " +
+				"invalid: spec.selector: Invalid value: {\"matchLabels\":{\"app\":\"blue\"}}: field is immutable\n"},
 		"another Deployment": {csv("a", one, deployment("red")), csv("a", two, next+
 			strings.Replace(deployment("blue"), "name: op", "name: other", 1)), "", ""},
 		"a binding of another role": {csv("a", one, "") + binding("x"), csv("a", two, next) + binding("y"), "",
-			"error immutable-field a.v2.0.0 new.yaml:12: changes roleRef of RoleBinding r, which the API server " +
-				"refuses: the InstallPlan fails until the object is deleted\n"},
+			"error api-server-refuses a.v2.0.0 new.yaml:10: the InstallPlan fails: error updating rolebinding r: " +
+				"RoleBinding.rbac.authorization.k8s.io \"r\" is invalid: roleRef: Invalid value: " +
+				"{\"APIGroup\":\"rbac.authorization.k8s.io\",\"Kind\":\"Role\",\"Name\":\"y\"}: cannot change roleRef\n"},
 		"a locked ConfigMap": {csv("a", one, "") + locked("x"), csv("a", two, next) + locked("y"), "",
-			"error immutable-field a.v2.0.0 new.yaml:13: changes data of ConfigMap c, which the API server " +
-				"refuses: the InstallPlan fails until the object is deleted\n"},
+			"error api-server-refuses a.v2.0.0 new.yaml:10: the InstallPlan fails: error updating configmap: c: ConfigMap " +
+				"\"c\" is invalid: data: Forbidden: field is immutable when `immutable` is set\n"},
 		"a ConfigMap": {csv("a", one, "") + strings.Replace(locked("x"), "true", "false", 1),
 			csv("a", two, next) + strings.Replace(locked("y"), "true", "false", 1), "", ""},
 		"nobody converts": {v1, csv("a", two, next+owns("v1")) +
 			crd("", "v1 served,stored {type: integer}", "v2 served {type: integer}") + webhook("w"), "",
-			"error conversion-webhook a.v2.0.0 new.yaml:26: does not serve the conversion webhook of its CRD " +
+			"error conversion-webhook a.v2.0.0 new.yaml:27: does not serve the conversion webhook of its CRD " +
 				"boats.x.io, Service system/w: requests for a version other than the stored one fail, and so does the next " +
 				"InstallPlan of OLM v0\n"},
 		"another Service converts": {v1, csv("a", two, next+owns("v1")+converts("boats.x.io", "op")) +
 			crd("", "v1 served,stored {type: integer}", "v2 served {type: integer}") + webhook("w"), "",
-			"error conversion-webhook a.v2.0.0 new.yaml:27: ships CRD boats.x.io with Service w for conversion, and " +
+			"error conversion-webhook a.v2.0.0 new.yaml:28: ships CRD boats.x.io with Service w for conversion, and " +
 				"serves it at op-service: an InstallPlan that OLM runs twice cannot list the objects\n"},
 		"its own Service converts": {v1, csv("a", two, next+owns("v1")) +
 			crd("", "v1 served,stored {type: integer}", "v2 served {type: integer}") +
 			strings.Replace(webhook("w"), "system", "ops", 1) +
-			"---\napiVersion: v1\nkind: Service\nmetadata: {name: w}\n", "", ""},
+			"---\napiVersion: v1\nkind: Service\nmetadata: {name: w}\nspec: {ports: [{port: 443}]}\n", "", ""},
 		"its Service is elsewhere": {v1, csv("a", two, next+owns("v1")) +
 			crd("", "v1 served,stored {type: integer}", "v2 served {type: integer}") + webhook("w") +
-			"---\napiVersion: v1\nkind: Service\nmetadata: {name: w}\n", "",
-			"error conversion-webhook a.v2.0.0 new.yaml:26: does not serve the conversion webhook of its CRD " +
+			"---\napiVersion: v1\nkind: Service\nmetadata: {name: w}\nspec: {ports: [{port: 443}]}\n", "",
+			"error conversion-webhook a.v2.0.0 new.yaml:27: does not serve the conversion webhook of its CRD " +
 				"boats.x.io, Service system/w, which is in ops: requests for a version other than the stored one fail, " +
 				"and so does the next InstallPlan of OLM v0\n"},
 		"one version needs no conversion": {v1, csv("a", two, next+owns("v1")) +
@@ -233,11 +239,11 @@ func TestFindings(t *testing.T) {
 
 func binding(role string) string {
 	return "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: r}\n" +
-		"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: " + role + "}\n"
+		"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: " + strconv.Quote(role) + "}\n"
 }
 
 func locked(value string) string {
-	return "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\nimmutable: true\ndata: {k: " + value + "}\n"
+	return "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\nimmutable: true\ndata: {k: " + strconv.Quote(value) + "}\n"
 }
 
 // What cannot be read or asked is an error.
