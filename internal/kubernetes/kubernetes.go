@@ -20,6 +20,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/kubernetes/pkg/apis/core"
 
+	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/internal/writes"
 )
 
@@ -49,7 +50,7 @@ func check(ctx context.Context, w writes.Write) writes.Answer {
 	}
 	gvk := head.GroupVersionKind()
 	k, ok := kinds[gvk.GroupKind()]
-	if !ok || !k.scheme.Recognizes(gvk) {
+	if !ok || !k.scheme.Recognizes(gvk) || versions.Unserved(gvk.GroupVersion().String(), gvk.Kind, minor) != "" {
 		return writes.Answer{}
 	}
 	obj, err := k.decode(w.Object, gvk)
@@ -128,6 +129,9 @@ func knowOwners(m metav1.Object) {
 	}
 	m.SetOwnerReferences(owners)
 }
+
+// minor is that of the Kubernetes whose code is asked. What it does not serve has no answer here.
+const minor = 36
 
 // most is how long a value may be that an error prints, in bytes.
 const most = 100

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
+	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict/plan"
@@ -257,13 +259,14 @@ type played struct {
 	refused string // why it fails
 }
 
-// play plays the InstallPlan and the installation of a release. Kinds of which only the cluster knows whether it serves
-// them are left out.
+// play plays the InstallPlan and the installation of a release. What only the cluster knows whether it serves it is left
+// out.
 func (j *judge) play(ctx context.Context, w *world.World, o *Operator, namespace string) (played, error) {
 	release := plan.Release{CSV: o.ClusterServiceVersion, Object: o.Object,
 		Shipped: lists.Filter(o.Bundle, func(x *manifest.Object) bool {
 			k, ok := install.KindOf(x.Kind)
-			return ok && (k.Typed || olm.BuiltinGroup(k.Group))
+			return ok && (k.Typed || olm.BuiltinGroup(k.Group)) &&
+				versions.Unserved(install.APIVersionOf(x.APIVersion, x.Kind), x.Kind, math.MaxInt32) == ""
 		})}
 	result, err := plan.Plan{Namespace: namespace, Releases: []plan.Release{release}, API: j.API}.Run(ctx, w)
 	if err != nil {
