@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/cmd/internal/beside"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/budget"
@@ -62,7 +63,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetOut(out)
 	root.SetErr(stderr)
 	ctx, stop := untilSignal(stderr)
-	defer stop()
+	defer func() {
+		stop()
+		beside.Wait()
+	}()
 	unknown := refuseHelp(root)
 	if err := budget.RaiseTo(os.Getenv(budget.Variable)); err != nil {
 		sayError(root, stderr, err)

@@ -95,7 +95,14 @@ type process struct {
 	in   io.WriteCloser
 	out  *json.Decoder
 	said bytes.Buffer
+	end  func() error // ends the program once, and returns how it ended
 }
+
+// all are the programs that run.
+var all sync.WaitGroup
+
+// Wait waits for the end of the programs that were asked. They end with the context of their first question.
+func Wait() { all.Wait() }
 
 type question struct {
 	Kind     string `json:"kind"`
@@ -127,7 +134,15 @@ func (p *Program) start(ctx context.Context) error {
 		return err
 	}
 	run.out, p.running = json.NewDecoder(out), run
-	context.AfterFunc(ctx, func() { _ = run.in.Close() })
+	run.end = sync.OnceValue(func() error {
+		_ = run.in.Close()
+		return run.cmd.Wait()
+	})
+	all.Add(1)
+	context.AfterFunc(ctx, func() {
+		_ = run.end()
+		all.Done()
+	})
 	return nil
 }
 
@@ -170,9 +185,8 @@ func (p *Program) Ask(ctx context.Context, kind string, asked, answered any) err
 func (p *Program) failed(ctx, patient context.Context, why error) error {
 	run := p.running
 	p.running = nil
-	_ = run.in.Close()
 	_ = run.cmd.Process.Kill()
-	ended := run.cmd.Wait()
+	ended := run.end()
 	line, _, _ := strings.Cut(strings.TrimSpace(run.said.String()), "\n")
 	var exit *exec.ExitError
 	switch {
@@ -198,6 +212,5 @@ func (p *Program) Close() error {
 	}
 	run := p.running
 	p.running = nil
-	_ = run.in.Close()
-	return run.cmd.Wait()
+	return run.end()
 }
