@@ -3,6 +3,8 @@ package predict
 import (
 	"context"
 
+	"github.com/blang/semver/v4"
+
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/writes"
@@ -12,8 +14,8 @@ import (
 
 // Refusals returns what the API server refuses of objects that a person or an engine applies: one error for each field
 // at fault. existing returns what an object takes the place of, or nil; what is read from a cluster is not asked about.
-// The error is that of the API.
-func Refusals(ctx context.Context, api writes.Checker, objects []*manifest.Object,
+// The release of the cluster may be nil. The error is that of the API.
+func Refusals(ctx context.Context, api writes.Checker, release *semver.Version, objects []*manifest.Object,
 	existing func(*manifest.Object) *manifest.Object) (list []findings.Finding, err error) {
 	var asked []writes.Write
 	var of []*manifest.Object
@@ -39,7 +41,7 @@ func Refusals(ctx context.Context, api writes.Checker, objects []*manifest.Objec
 			file, line := of[i].PlaceOf(cause.Field)
 			list = append(list, findings.Finding{Rule: upgrade.RuleRefused.ID, Level: findings.Error, File: file,
 				Line: line, Object: of[i].Identity(),
-				Message: "Kubernetes " + writes.Version + " refuses " + cause.String()})
+				Message: writes.Who(release) + " refuses " + cause.String()})
 		}
 	}
 	return list, nil

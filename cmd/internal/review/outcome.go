@@ -128,7 +128,7 @@ func (s *Subject) follow(ctx context.Context, base *outcome, carried []Planned) 
 		old := live[h.options.key(x)]
 		return old == nil || !world.Same(old, x)
 	})
-	refused, err := predict.Refusals(ctx, h.options.API, changed, func(x *manifest.Object) *manifest.Object {
+	refused, err := predict.Refusals(ctx, h.options.API, nil, changed, func(x *manifest.Object) *manifest.Object {
 		return live[h.options.key(x)]
 	})
 	if err != nil {

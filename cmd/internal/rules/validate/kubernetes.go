@@ -23,7 +23,7 @@ const ruleKubernetes = "api-server"
 
 // refusedWrites returns what the API server refuses of a bundle: of what it ships, and of what OLM makes of its CSV, at
 // the field of the CSV. What is known of a place already is left out.
-func refusedWrites(ctx context.Context, api writes.Checker, b *bundle.Bundle, known []Finding) ([]Finding, error) {
+func refusedWrites(ctx context.Context, o Options, b *bundle.Bundle, known []Finding) ([]Finding, error) {
 	shipped := slices.Concat(lists.Map(b.CRDs, func(c *bundle.CRD) *manifest.Object { return c.Object }), b.Others)
 	// Findings say already what has no name that a rendering can have.
 	access, _ := generate.Access(b.CSV, "default")
@@ -43,20 +43,20 @@ func refusedWrites(ctx context.Context, api writes.Checker, b *bundle.Bundle, kn
 		}
 		asked = append(asked, w)
 	}
-	answers, err := api.Check(ctx, asked)
+	answers, err := o.API.Check(ctx, asked)
 	if err != nil {
 		return nil, err
 	}
 	var list []Finding
 	for i, a := range answers {
 		for _, cause := range a.Causes {
-			o, field := b.CSVObject, ""
+			at, field := b.CSVObject, ""
 			if i < len(shipped) {
-				o, field = shipped[i], cause.Field
+				at, field = shipped[i], cause.Field
 			} else {
 				field = madeFrom(b.CSV, made[i-len(shipped)], cause.Field)
 			}
-			f := finding(ruleKubernetes, findings.Error, o.Errorf(field, "Kubernetes %s refuses %s: %s", writes.Version,
+			f := finding(ruleKubernetes, findings.Error, at.Errorf(field, "%s refuses %s: %s", writes.Who(o.Cluster.Kube),
 				slices.Concat(shipped, made)[i].Identity(), cause.Message))
 			if !slices.ContainsFunc(known, func(k Finding) bool {
 				return k.Level == findings.Error && k.Field != "" && k.File == f.File && k.Line == f.Line && k.Field == f.Field

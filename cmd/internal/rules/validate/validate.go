@@ -134,7 +134,7 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 	}
 	list = append(list, schemaFindings(b, list)...)
 	if o.API != nil {
-		refused, err := refusedWrites(ctx, o.API, b, list)
+		refused, err := refusedWrites(ctx, o, b, list)
 		if err != nil {
 			return nil, err
 		}
