@@ -189,8 +189,9 @@ func Last(path string) string {
 // scalar returns a value as text. Equal quantities have the same text.
 func scalar(path string, value any) Value {
 	_, isText := value.(string)
-	if strings.Contains(path, "resources.requests") || strings.Contains(path, "resources.limits") ||
-		strings.Contains(path, "spec.overhead") || slices.Contains([]string{"sizeLimit", "divisor"}, Last(path)) {
+	within := func(field string) bool { return strings.Contains(path, field) }
+	if slices.ContainsFunc([]string{"resources.requests", "resources.limits", "spec.overhead", "spec.hard"}, within) ||
+		slices.Contains([]string{"sizeLimit", "divisor"}, Last(path)) {
 		if q, err := resource.ParseQuantity(Text(value)); err == nil {
 			return Value{Text: q.String()}
 		}

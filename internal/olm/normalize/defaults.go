@@ -173,7 +173,11 @@ var defaults = []defaultValue{
 	{"NetworkPolicy", "spec.policyTypes", given("egress", []any{"Ingress", "Egress"}, []any{"Ingress"})},
 	{"NetworkPolicy", "spec.podSelector", none},
 	{"Secret", "type", "Opaque"},
-	{"Namespace NetworkPolicy PodDisruptionBudget Service", "spec", none},
+	{"PersistentVolumeClaim", "spec.volumeMode", "Filesystem"},
+	{"PersistentVolumeClaim", "spec.resources", none},
+	{"StorageClass", "reclaimPolicy", "Delete"},
+	{"StorageClass", "volumeBindingMode", "Immediate"},
+	{"Ingress Lease Namespace NetworkPolicy PersistentVolumeClaim PodDisruptionBudget ResourceQuota Service", "spec", none},
 }
 
 // Filled returns the paths, with indexes, of the fields of an object with the value that the API server fills in, and the
