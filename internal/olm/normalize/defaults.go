@@ -177,11 +177,12 @@ var defaults = []defaultValue{
 	{"PersistentVolumeClaim", "spec.resources", none},
 	{"StorageClass", "reclaimPolicy", "Delete"},
 	{"StorageClass", "volumeBindingMode", "Immediate"},
-	{"Ingress Lease Namespace NetworkPolicy PersistentVolumeClaim PodDisruptionBudget ResourceQuota Service", "spec", none},
+	{"Ingress Lease Namespace NetworkPolicy PersistentVolumeClaim PodDisruptionBudget ResourceQuota Service",
+		"spec", none},
 }
 
-// Filled returns the paths, with indexes, of the fields of an object with the value that the API server fills in, and the
-// object without them; none of both for a kind without any.
+// Filled returns the paths, with indexes, of the fields of an object with the value that the API server fills in, and
+// the object without them; none of both for a kind without any.
 func Filled(o map[string]any) (found map[string]bool, without map[string]any) {
 	found = map[string]bool{}
 	for _, d := range defaultsOf()[Object(o).Kind()] {
