@@ -66,7 +66,7 @@ func refusals(t *testing.T, o, existing map[string]any) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answers, err := Check(t.Context(), []writes.Write{w})
+	answers, err := Checker{}.Check(t.Context(), []writes.Write{w})
 	if err != nil || !answers[0].Known {
 		t.Fatalf("%v %v", err, answers)
 	}
