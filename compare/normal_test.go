@@ -93,7 +93,8 @@ func textOf(o *manifest.Object, value map[string]any) string {
 	if m, ok := value["metadata"].(map[string]any); ok && o.Kind != "ClusterServiceVersion" {
 		delete(m, "name")
 	}
-	v, _ := c.clean("", "", "", withoutFilled(value, "", normalize.Filled(value))).(map[string]any)
+	filled, _ := normalize.Filled(value)
+	v, _ := c.clean("", "", "", withoutFilled(value, "", filled)).(map[string]any)
 	data, err := json.Marshal(v)
 	if err != nil {
 		panic(err)

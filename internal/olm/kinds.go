@@ -110,9 +110,10 @@ var immutable = map[string][]string{
 	"/Secret":                               {"type"},
 	"/Service":                              {"spec.clusterIP"},
 	"rbac.authorization.k8s.io/RoleBinding": {"roleRef"},
-	"rbac.authorization.k8s.io/ClusterRoleBinding":  {"roleRef"},
-	"apiextensions.k8s.io/CustomResourceDefinition": {"spec.scope", "spec.group", "spec.names.plural"},
-	"scheduling.k8s.io/PriorityClass":               {"value", "preemptionPolicy"},
+	"rbac.authorization.k8s.io/ClusterRoleBinding": {"roleRef"},
+	"apiextensions.k8s.io/CustomResourceDefinition": {"spec.scope", "spec.group", "spec.names.plural",
+		"spec.names.kind"},
+	"scheduling.k8s.io/PriorityClass": {"value", "preemptionPolicy"},
 }
 
 // ImmutableFields returns the fields of a kind that the API server does not let change.

@@ -3,6 +3,7 @@ package fields
 
 import (
 	"cmp"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -41,16 +42,29 @@ const OrderOf = " order"
 func WithoutNoise(o *manifest.Object, value map[string]any) Values {
 	w := walker{out: Values{}, noise: noiseOf(o), ordered: !builtin(o.Group())}
 	if !w.ordered {
-		w.filled = normalize.Filled(value)
+		w.filled, w.given = normalize.Filled(value)
 	}
 	for key, item := range value {
-		if key != "kind" {
+		if key != "kind" && !(key == "stringData" && o.Kind == "Secret") {
 			w.field(spot{}.key(key), item)
 		}
+	}
+	if o.Kind == "Secret" {
+		w.texts(value["stringData"])
 	}
 	delete(w.out, "metadata.name")
 	delete(w.out, "metadata.namespace")
 	return w.out
+}
+
+// texts adds stringData of a Secret as the API server does: it goes over data (Kubernetes:
+// pkg/apis/core/v1/conversion.go).
+func (w *walker) texts(stringData any) {
+	m, _ := stringData.(map[string]any)
+	for key, text := range m {
+		s := spot{path: "data", at: "stringData"}.key(key)
+		w.leaf(s, Value{Text: base64.StdEncoding.EncodeToString([]byte(Text(text)))})
+	}
 }
 
 // builtin reports whether Kubernetes itself has the kinds of a group: the types say what an empty list means.
@@ -64,6 +78,7 @@ type walker struct {
 	noise   map[string][]Noise // by generic path: list items are all []
 	ordered bool               // every list has an order
 	filled  map[string]bool    // with values that the API server fills in, by path with indexes
+	given   map[string]any     // the object without these
 }
 
 // noiseOf returns the noise of the kind of an object by path.
@@ -174,8 +189,9 @@ func Last(path string) string {
 // scalar returns a value as text. Equal quantities have the same text.
 func scalar(path string, value any) Value {
 	_, isText := value.(string)
-	if strings.Contains(path, "resources.requests") || strings.Contains(path, "resources.limits") ||
-		Last(path) == "sizeLimit" {
+	within := func(field string) bool { return strings.Contains(path, field) }
+	if slices.ContainsFunc([]string{"resources.requests", "resources.limits", "spec.overhead", "spec.hard"}, within) ||
+		slices.Contains([]string{"sizeLimit", "divisor"}, Last(path)) {
 		if q, err := resource.ParseQuantity(Text(value)); err == nil {
 			return Value{Text: q.String()}
 		}

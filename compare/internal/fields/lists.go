@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // list adds the items of a list, which is not empty.
@@ -22,6 +23,9 @@ func (w *walker) list(s spot, list []any) {
 	var order []string
 	for i, item := range list {
 		key := strconv.Itoa(i)
+		if plain, ok := manifest.ValueAt(w.given, manifest.Segments(s.item(key, i).at)); ok && wholes[name] {
+			item = plain
+		}
 		m, isMap := item.(map[string]any)
 		if isMap {
 			key = nameOf(name, m, key)

@@ -31,6 +31,8 @@ var Ignored = []Noise{
 	{Path: "metadata", Keys: []string{"creationTimestamp", "uid", "resourceVersion", "generation", "managedFields",
 		"selfLink"}, Reason: written},
 	{Path: "pod:metadata.creationTimestamp", Reason: written},
+	{Kinds: []string{"DaemonSet"}, Path: "metadata.annotations", Keys: []string{
+		"deprecated.daemonset.template.generation"}, Reason: "the API server writes it (Kubernetes: pkg/apis/apps/v1)"},
 	{Path: "metadata.annotations", Keys: []string{"kubectl.kubernetes.io/last-applied-configuration"},
 		Reason: "kubectl writes it, and it repeats the object"},
 

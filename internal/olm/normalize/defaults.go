@@ -2,6 +2,7 @@ package normalize
 
 import (
 	"encoding/json"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -45,14 +46,14 @@ var defaults = []defaultValue{
 		"**.{secretKeyRef,configMapKeyRef,secretRef,configMapRef,configMap,secret,nodePublishSecretRef}.name", ""},
 	{"ClusterServiceVersion", "**.imagePullSecrets.*.name", ""},
 	{"ClusterServiceVersion", "**.hostAliases.*.ip", ""},
-	{"ClusterServiceVersion", "**.iscsi.iscsiInterface", "default"},
-	{"ClusterServiceVersion", "**.rbd.keyring", "/etc/ceph/keyring"},
-	{"ClusterServiceVersion", "**.rbd.pool", "rbd"},
-	{"ClusterServiceVersion", "**.rbd.user", "admin"},
-	{"ClusterServiceVersion", "**.azureDisk.fsType", "ext4"},
-	{"ClusterServiceVersion", "**.azureDisk.readOnly", false},
-	{"ClusterServiceVersion", "**.scaleIO.fsType", "xfs"},
-	{"ClusterServiceVersion", "**.scaleIO.storageMode", "ThinProvisioned"},
+	{workloads + " ClusterServiceVersion", "**.iscsi.iscsiInterface", "default"},
+	{workloads + " ClusterServiceVersion", "**.rbd.keyring", "/etc/ceph/keyring"},
+	{workloads + " ClusterServiceVersion", "**.rbd.pool", "rbd"},
+	{workloads + " ClusterServiceVersion", "**.rbd.user", "admin"},
+	{workloads + " ClusterServiceVersion", "**.azureDisk.fsType", "ext4"},
+	{workloads + " ClusterServiceVersion", "**.azureDisk.readOnly", false},
+	{workloads + " ClusterServiceVersion", "**.scaleIO.fsType", "xfs"},
+	{workloads + " ClusterServiceVersion", "**.scaleIO.storageMode", "ThinProvisioned"},
 	{"ClusterServiceVersion", "spec.install.spec.deployments.*.spec.template.metadata", none},
 	{"ClusterServiceVersion",
 		"spec.{customresourcedefinitions,apiservicedefinitions}.{owned,required}.*.resources.*.name", ""},
@@ -66,9 +67,29 @@ var defaults = []defaultValue{
 	{"Deployment StatefulSet ReplicaSet ReplicationController", "spec.replicas", 1.0},
 	{"Deployment StatefulSet DaemonSet", "spec.revisionHistoryLimit", 10.0},
 	{"StatefulSet DaemonSet", "spec.updateStrategy.type", "RollingUpdate"},
+	{"DaemonSet StatefulSet", "spec.updateStrategy.rollingUpdate.maxUnavailable", 1.0},
+	{"DaemonSet", "spec.updateStrategy.rollingUpdate.maxSurge", 0.0},
+	{"StatefulSet", "spec.updateStrategy.rollingUpdate.partition", 0.0},
+	{"StatefulSet DaemonSet", "spec.updateStrategy.rollingUpdate", none},
+	{"StatefulSet DaemonSet", "spec.updateStrategy", none},
 	{"StatefulSet", "spec.podManagementPolicy", "OrderedReady"},
-	{"Job", "spec.backoffLimit", 6.0},
+	{"StatefulSet", "spec.persistentVolumeClaimRetentionPolicy.{whenDeleted,whenScaled}", "Retain"},
+	{"StatefulSet", "spec.persistentVolumeClaimRetentionPolicy", none},
+	{"StatefulSet", "spec.volumeClaimTemplates.*.apiVersion", "v1"},
+	{"StatefulSet", "spec.volumeClaimTemplates.*.kind", "PersistentVolumeClaim"},
+	{"StatefulSet", "spec.volumeClaimTemplates.*.status.phase", "Pending"},
+	{"StatefulSet", "spec.volumeClaimTemplates.*.spec.volumeMode", "Filesystem"},
+	{"StatefulSet", "spec.volumeClaimTemplates.*.{spec,status}", none},
+	{"Job", "spec.backoffLimit", given("backoffLimitPerIndex", float64(math.MaxInt32), 6.0)},
+	{"Job", "spec.podReplacementPolicy", given("podFailurePolicy", "Failed", "TerminatingOrFailed")},
+	{"Job", "spec.{completions,parallelism}", 1.0},
+	{"Job", "spec.completionMode", "NonIndexed"},
+	{"Job", "spec.manualSelector", false},
+	{"Job CronJob", "**.onPodConditions.*.status", "True"},
+	{"Job CronJob", "**.{onPodConditions,values}", zero},
 	{"CronJob", "spec.concurrencyPolicy", "Allow"},
+	{"CronJob", "spec.successfulJobsHistoryLimit", 3.0},
+	{"CronJob", "spec.failedJobsHistoryLimit", 1.0},
 	{"CronJob Job", "spec.suspend", false},
 	{"Deployment", "spec.progressDeadlineSeconds", 600.0},
 	{"Deployment", "spec.{minReadySeconds,paused}", isZero},
@@ -86,6 +107,9 @@ var defaults = []defaultValue{
 	{workloads, "**.spec.serviceAccount", fieldOf("serviceAccountName")},
 	{workloads, "**.spec.{hostNetwork,hostPID,hostIPC}", false},
 	{workloads, "**.imagePullPolicy", pullPolicy},
+	{workloads, "**.volumes.*.image.pullPolicy", pullPolicy},
+	{workloads, "**.volumes.*.emptyDir", none},
+	{workloads, "**.preference", none},
 	{workloads, "**.terminationMessagePath", "/dev/termination-log"},
 	{workloads, "**.terminationMessagePolicy", "File"},
 	{workloads, "**.{stdin,stdinOnce,tty}", false},
@@ -100,6 +124,7 @@ var defaults = []defaultValue{
 	{workloads, "**.defaultMode", 420.0},
 	{workloads, "**.serviceAccountToken.expirationSeconds", 3600.0},
 	{workloads, "**.volumeClaimTemplate.spec.volumeMode", "Filesystem"},
+	{workloads, "**.volumeClaimTemplate.spec", none},
 	{workloads, "**.hostPath.type", ""},
 	{workloads, "**.azureDisk.cachingMode", "ReadWrite"},
 	{workloads, "**.azureDisk.kind", "Shared"},
@@ -107,7 +132,11 @@ var defaults = []defaultValue{
 	{"Service", "spec.type", "ClusterIP"},
 	{"Service", "spec.clusterIP", ""},
 	{"Service", "spec.sessionAffinity", "None"},
-	{"Service", "spec.internalTrafficPolicy", "Cluster"},
+	{"Service", "spec.sessionAffinityConfig.clientIP.timeoutSeconds", 10800.0},
+	{"Service", "spec.sessionAffinityConfig.clientIP", none},
+	{"Service", "spec.sessionAffinityConfig", none},
+	{"Service", "spec.{internalTrafficPolicy,externalTrafficPolicy}", "Cluster"},
+	{"Service", "spec.allocateLoadBalancerNodePorts", true},
 	{"Service", "spec.ipFamilies", []any{"IPv4"}},
 	{"Service", "spec.ipFamilyPolicy", "SingleStack"},
 	{"Service", "spec.ports.*.protocol", "TCP"},
@@ -140,23 +169,31 @@ var defaults = []defaultValue{
 	{"PriorityClass", "preemptionPolicy", "PreemptLowerPriority"},
 	{"PriorityClass", "globalDefault", false},
 	{"NetworkPolicy", "**.protocol", "TCP"},
-	{"NetworkPolicy", "spec.policyTypes", policyTypes},
+	{"NetworkPolicy", "**.{egress,ingress,from,to,ports,policyTypes}", zero},
+	{"NetworkPolicy", "spec.policyTypes", given("egress", []any{"Ingress", "Egress"}, []any{"Ingress"})},
+	{"NetworkPolicy", "spec.podSelector", none},
 	{"Secret", "type", "Opaque"},
+	{"PersistentVolumeClaim", "spec.volumeMode", "Filesystem"},
+	{"PersistentVolumeClaim", "spec.resources", none},
+	{"StorageClass", "reclaimPolicy", "Delete"},
+	{"StorageClass", "volumeBindingMode", "Immediate"},
+	{"Ingress Lease Namespace NetworkPolicy PersistentVolumeClaim PodDisruptionBudget ResourceQuota Service",
+		"spec", none},
 }
 
-// Filled returns the paths, with indexes, of the fields of an object with the value that the API server fills in.
-func Filled(o map[string]any) map[string]bool {
-	var copied Object
-	found := map[string]bool{}
+// Filled returns the paths, with indexes, of the fields of an object with the value that the API server fills in, and
+// the object without them; none of both for a kind without any.
+func Filled(o map[string]any) (found map[string]bool, without map[string]any) {
+	found = map[string]bool{}
 	for _, d := range defaultsOf()[Object(o).Kind()] {
-		if copied == nil {
-			copied = Object(o).Copy()
-			quantities(map[string]any(copied))
+		if without == nil {
+			without = Object(o).Copy()
+			quantities(without)
 		}
-		d.walk(map[string]any(copied), strings.Split(d.path, "."), "",
+		d.walk(without, strings.Split(d.path, "."), "",
 			func(at string) { found[strings.TrimPrefix(at, ".")] = true })
 	}
-	return found
+	return found, without
 }
 
 // Defaults returns the kinds, the path and the value of each default, for people.
@@ -236,21 +273,28 @@ func fieldOf(name string) func(map[string]any) any {
 	return func(m map[string]any) any { return m[name] }
 }
 
-// pullPolicy is Always for the tag latest, said or not.
-func pullPolicy(container map[string]any) any {
-	image, _ := container["image"].(string)
-	name := image[strings.LastIndex(image, "/")+1:]
-	if strings.Contains(name, "@") || strings.Contains(name, ":") && !strings.HasSuffix(name, ":latest") {
-		return "IfNotPresent"
+// given returns one value where another field is given, and a second one where it is not.
+func given(field string, value, otherwise any) func(map[string]any) any {
+	return func(m map[string]any) any {
+		if m[field] != nil {
+			return value
+		}
+		return otherwise
 	}
-	return "Always"
 }
 
-func policyTypes(spec map[string]any) any {
-	if egress, _ := spec["egress"].([]any); len(egress) > 0 {
-		return []any{"Ingress", "Egress"}
+// pullPolicy is Always for the tag latest, said or not (Kubernetes: pkg/apis/core/v1/defaults.go; pkg/util/parsers).
+func pullPolicy(m map[string]any) any {
+	image, ok := m["image"].(string)
+	if !ok {
+		image, _ = m["reference"].(string)
 	}
-	return []any{"Ingress"}
+	name, _, pinned := strings.Cut(image[strings.LastIndex(image, "/")+1:], "@")
+	name, tag, tagged := strings.Cut(name, ":")
+	if tag == "latest" || !tagged && !pinned && name != "" && name == strings.ToLower(name) {
+		return "Always"
+	}
+	return "IfNotPresent"
 }
 
 // quantities writes those in pod specs as the API server does: 1000m is 1.
