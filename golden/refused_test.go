@@ -11,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/golden/refused"
 	"github.com/olmgen/olmgen/golden/reviewtest"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
+	"github.com/olmgen/olmgen/internal/kubernetes"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 	"github.com/olmgen/olmgen/predict/upgrade"
@@ -54,7 +55,7 @@ func TestRefused(t *testing.T) {
 func upgradeFindings(t *testing.T, c refused.Case) []upgrade.Consequence {
 	t.Helper()
 	old, now := released(t, c.From), released(t, c.To)
-	u := upgrade.Upgrade{Pairs: []upgrade.Pair{{Old: &old, New: &now}}, Checker: apiserver.Checker{}}
+	u := upgrade.Upgrade{Pairs: []upgrade.Pair{{Old: &old, New: &now}}, Checker: apiserver.Checker{}, API: kubernetes.Checker{}}
 	if file := c.ClusterFile("."); file != "" {
 		data, err := os.ReadFile(file)
 		if err != nil {

@@ -98,7 +98,7 @@ func madeFrom(csv *v1alpha1.ClusterServiceVersion, o *manifest.Object, field str
 		}
 	case "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration":
 		set, _ := o.Get("metadata", "labels")
-		name := olm.Texts(set)["olm.webhook-description-generate-name"]
+		name := olm.Texts(set)[olm.LabelWebhookName]
 		i := slices.IndexFunc(csv.Spec.WebhookDefinitions, func(w v1alpha1.WebhookDescription) bool {
 			return w.GenerateName == name
 		})
