@@ -86,6 +86,9 @@ func Strategy(csv *v1alpha1.ClusterServiceVersion, namespace string, config *v1a
 
 // asOLM is a rendering of what OLM makes of a bundle in a global group.
 func asOLM(b *bundle.Bundle, o Options) *rendering {
+	if b.CSVObject == nil { // errors name its fields
+		b.CSVObject = manifest.New(map[string]any{})
+	}
 	o.Names, o.Profile = NamesOLM, ProfileOLM
 	return &rendering{bundle: b, csv: b.CSV, options: o, targets: []string{allNamespaces}, keys: map[string]int{},
 		merged: map[*manifest.Object]bool{}, names: newNames(b, b.CSV, o, nil),

@@ -622,3 +622,14 @@ func pemCertificate(t *testing.T) []byte {
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
+
+func TestStrategyRefusesTwoWebhooksOfOneName(t *testing.T) {
+	var csv v1alpha1.ClusterServiceVersion
+	for _, path := range []string{"/one", "/two"} {
+		csv.Spec.WebhookDefinitions = append(csv.Spec.WebhookDefinitions, v1alpha1.WebhookDescription{
+			GenerateName: "v.kb.io", Type: v1alpha1.ValidatingAdmissionWebhook, DeploymentName: "d", WebhookPath: &path})
+	}
+	if _, err := Strategy(&csv, "operators", nil); err == nil || !strings.Contains(err.Error(), "two different objects") {
+		t.Errorf("error %v, want one about two different objects", err)
+	}
+}
