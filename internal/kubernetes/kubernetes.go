@@ -8,17 +8,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
-	"k8s.io/kubernetes/pkg/apis/core"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/internal/writes"
@@ -43,8 +45,13 @@ func (Checker) Check(ctx context.Context, asked []writes.Write) ([]writes.Answer
 // check does what an API server does with a request before it stores the object (Kubernetes:
 // apiserver/pkg/registry/generic/registry/store.go, Create and Update). Fields that the type does not have are dropped,
 // as of a request without fieldValidation=Strict.
-func check(ctx context.Context, w writes.Write) writes.Answer {
-	var head metav1.PartialObjectMetadata
+func check(ctx context.Context, w writes.Write) (a writes.Answer) {
+	defer func() { // as an API server does, which ends the request
+		if why := recover(); why != nil {
+			a = refused(fmt.Errorf("the code of Kubernetes panics: %v", why))
+		}
+	}()
+	var head metav1.TypeMeta
 	if err := json.Unmarshal(w.Object, &head); err != nil {
 		return refused(err)
 	}
@@ -82,19 +89,19 @@ func check(ctx context.Context, w writes.Write) writes.Answer {
 }
 
 func create(ctx context.Context, k kind, obj runtime.Object) writes.Answer {
-	store(obj, nil)
 	meta, err := meta.Accessor(obj)
 	if err != nil {
 		return refused(err)
 	}
 	rest.FillObjectMetaSystemFields(meta)
 	knowOwners(meta)
+	if err := allocate(ctx, obj, nil); err != nil {
+		return refused(err)
+	}
 	return refused(rest.BeforeCreate(brief{k.strategy}, ctx, obj))
 }
 
 func update(ctx context.Context, k kind, obj, old runtime.Object) writes.Answer {
-	store(old, nil)
-	store(obj, old)
 	now, err := meta.Accessor(obj)
 	if err != nil {
 		return refused(err)
@@ -118,14 +125,23 @@ func update(ctx context.Context, k kind, obj, old runtime.Object) writes.Answer 
 	now.SetDeletionGracePeriodSeconds(before.GetDeletionGracePeriodSeconds())
 	knowOwners(before)
 	knowOwners(now)
+	_ = allocate(ctx, old, nil) // what is wrong with it was taken
+	if err := allocate(ctx, obj, old); err != nil {
+		return refused(err)
+	}
 	return refused(rest.BeforeUpdate(brief{k.strategy}, ctx, obj, old))
 }
 
-// knowOwners gives owners a UID: OLM knows it, a file does not.
+// knowOwners gives owners a UID: OLM knows it, a file does not. An owner that is named twice counts once (Kubernetes:
+// apiserver/pkg/endpoints/handlers/rest.go, dedupOwnerReferences).
 func knowOwners(m metav1.Object) {
-	owners := m.GetOwnerReferences()
-	for i := range owners {
-		owners[i].UID = cmp.Or(owners[i].UID, "known")
+	var owners []metav1.OwnerReference
+	for _, o := range m.GetOwnerReferences() {
+		o.UID = cmp.Or(o.UID, types.UID(o.Kind+" "+o.Name))
+		known := func(p metav1.OwnerReference) bool { return equality.Semantic.DeepEqual(o, p) }
+		if !slices.ContainsFunc(owners, known) {
+			owners = append(owners, o)
+		}
 	}
 	m.SetOwnerReferences(owners)
 }
@@ -179,67 +195,15 @@ func (k kind) decode(data []byte, gvk schema.GroupVersionKind) (runtime.Object, 
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(data, external); err != nil {
+	var obj runtime.Object
+	if err = kjson.UnmarshalCaseSensitivePreserveInts(data, external); err == nil {
+		k.scheme.Default(external)
+		// As the API server does, which goes on with what the defaults share, as the labels of a Job.
+		obj, err = k.scheme.UnsafeConvertToVersion(external,
+			schema.GroupVersion{Group: gvk.Group, Version: runtime.APIVersionInternal})
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s in version %q cannot be handled as a %s: %w", gvk.Kind, gvk.Version, gvk.Kind, err)
 	}
-	k.scheme.Default(external)
-	return k.scheme.ConvertToVersion(external, schema.GroupVersion{Group: gvk.Group, Version: runtime.APIVersionInternal})
+	return obj, nil
 }
-
-// store fills in what the storage of a Service does before it validates: an address that nobody asked for, and the one
-// that the Service has (Kubernetes: pkg/registry/core/service/storage).
-func store(obj, old runtime.Object) {
-	svc, ok := obj.(*core.Service)
-	if !ok || svc.Spec.Type == core.ServiceTypeExternalName {
-		return
-	}
-	s := &svc.Spec
-	if before, ok := old.(*core.Service); ok && before.Spec.Type != core.ServiceTypeExternalName {
-		if s.ClusterIP == "" && len(s.ClusterIPs) == 0 {
-			s.ClusterIP, s.ClusterIPs = before.Spec.ClusterIP, before.Spec.ClusterIPs
-		}
-		if s.ClusterIP == before.Spec.ClusterIP && len(s.IPFamilies) == 0 && s.IPFamilyPolicy == nil {
-			s.IPFamilies, s.IPFamilyPolicy = before.Spec.IPFamilies, before.Spec.IPFamilyPolicy
-		}
-	}
-	if s.ClusterIP != "" && len(s.ClusterIPs) == 0 {
-		s.ClusterIPs = []string{s.ClusterIP}
-	}
-	addresses := map[core.IPFamily]string{core.IPv4Protocol: "10.0.0.1", core.IPv6Protocol: "fd00::1"}
-	if len(s.IPFamilies) == 0 {
-		s.IPFamilies = familiesOf(s)
-	}
-	if s.IPFamilyPolicy == nil {
-		policy := core.IPFamilyPolicySingleStack
-		if len(s.IPFamilies) > 1 {
-			policy = core.IPFamilyPolicyRequireDualStack
-		}
-		s.IPFamilyPolicy = &policy
-	}
-	if s.ClusterIP == "" && len(s.ClusterIPs) == 0 {
-		for _, family := range s.IPFamilies {
-			if ip, ok := addresses[family]; ok {
-				s.ClusterIPs = append(s.ClusterIPs, ip)
-			}
-		}
-		if len(s.ClusterIPs) > 0 {
-			s.ClusterIP = s.ClusterIPs[0]
-		}
-	}
-}
-
-// familiesOf returns the families of a Service that names none, in a cluster that has both.
-func familiesOf(s *core.ServiceSpec) []core.IPFamily {
-	both := []core.IPFamily{core.IPv4Protocol, core.IPv6Protocol}
-	headless := s.ClusterIP == core.ClusterIPNone
-	switch {
-	case s.IPFamilyPolicy != nil && *s.IPFamilyPolicy != core.IPFamilyPolicySingleStack,
-		headless && len(s.Selector) == 0 && s.IPFamilyPolicy == nil, len(s.ClusterIPs) > 1:
-		return both
-	case !headless && len(s.ClusterIPs) == 1 && isIPv6(s.ClusterIPs[0]):
-		return both[1:]
-	}
-	return both[:1]
-}
-
-func isIPv6(address string) bool { return strings.Contains(address, ":") }
