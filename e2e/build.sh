@@ -62,7 +62,7 @@ for name in "$@"; do
 		done
 		dir=$(kept harness "$(sources harness | digest)" harness)
 		ln -sf "$dir/harness" "$bin/harness"
-		(cd .. && go build -trimpath -o "$bin/olmgen" ./cmd/olmgen)
+		(cd .. && go build -trimpath -o "$bin/" ./cmd/olmgen ./cmd/olmgen-validate)
 		crds=$(cd harness && go list -m -f '{{.Dir}}' github.com/operator-framework/api)/crds
 		rm -rf "$bin/crds"
 		mkdir "$bin/crds"

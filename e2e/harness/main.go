@@ -68,7 +68,7 @@ func main() {
 }
 
 const usage = "usage: harness [flags] live|e2e [dry-run] [apply] [upgrade] [access] [crs] [adopt] [refused] " +
-	"[admission] [pinned] [neighbours]"
+	"[admission] [writes] [pinned] [neighbours]"
 
 func run(ctx context.Context, args []string, o options) error {
 	switch {

@@ -29,7 +29,9 @@ type Cluster struct {
 	Discovery discovery.DiscoveryInterface
 	Resync    time.Duration // how often OLM looks at everything; 0 is its default
 
-	webhooks  bool // the API server asks admission webhooks
+	webhooks  bool     // the API server asks admission webhooks
+	without   []string // admission plugins
+	dualStack bool
 	bin, dir  string
 	lock      *os.File
 	processes []*process
@@ -42,6 +44,12 @@ type Option func(*Cluster)
 
 // WithWebhooks has the API server ask admission webhooks, and gives the Services of all webhooks an address.
 func WithWebhooks(c *Cluster) { c.webhooks = true }
+
+// Without has the API server do without these admission plugins.
+func Without(plugins ...string) Option { return func(c *Cluster) { c.without = plugins } }
+
+// WithDualStack gives Services addresses of both families, IPv4 first.
+func WithDualStack(c *Cluster) { c.dualStack = true }
 
 // Start runs etcd, kube-apiserver and kube-controller-manager from bin ($KUBEBUILDER_ASSETS goes first) with their
 // files below a directory of its own in run. A directory there that no running harness holds is removed first.
@@ -151,11 +159,15 @@ func (c *Cluster) certificates() error {
 }
 
 func (c *Cluster) apiserverFlags(etcd string, port int) []string {
+	addresses := "10.96.0.0/16"
+	if c.dualStack {
+		addresses += ",fd00:10:96::/112"
+	}
 	flags := []string{
 		"--etcd-servers", etcd, "--bind-address", "127.0.0.1", "--secure-port", fmt.Sprint(port), "--cert-dir", c.dir,
 		"--tls-cert-file", c.File("apiserver.crt"), "--tls-private-key-file", c.File("apiserver.key"),
 		"--client-ca-file", c.File("ca.crt"),
-		"--authorization-mode", "RBAC", "--service-cluster-ip-range", "10.96.0.0/16",
+		"--authorization-mode", "RBAC", "--service-cluster-ip-range", addresses,
 		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", c.File("sa.crt"),
 		"--service-account-signing-key-file", c.File("sa.key"), "--enable-aggregator-routing=true",
 		"--requestheader-client-ca-file", c.File("ca.crt"), "--requestheader-allowed-names", "proxy",
@@ -164,8 +176,12 @@ func (c *Cluster) apiserverFlags(etcd string, port int) []string {
 		"--proxy-client-cert-file", c.File("proxy.crt"), "--proxy-client-key-file", c.File("proxy.key"),
 		"--egress-selector-config-file", c.File("egress.yaml"), "--enable-priority-and-fairness=false",
 	}
+	without := c.without
 	if !c.webhooks {
-		flags = append(flags, "--disable-admission-plugins", "MutatingAdmissionWebhook,ValidatingAdmissionWebhook")
+		without = append(slices.Clone(without), "MutatingAdmissionWebhook", "ValidatingAdmissionWebhook")
+	}
+	if len(without) > 0 {
+		flags = append(flags, "--disable-admission-plugins", strings.Join(without, ","))
 	}
 	return flags
 }
