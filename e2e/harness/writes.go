@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/blang/semver/v4"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -104,8 +105,12 @@ func (w *writer) connect(ctx context.Context, c *cluster.Cluster) error {
 	if err != nil {
 		return err
 	}
-	if got := version.Major + "." + version.Minor; got != writes.Version {
-		return fmt.Errorf("writes: the API server has version %s, the program %s", got, writes.Version)
+	release, err := semver.ParseTolerant(version.GitVersion)
+	if err != nil {
+		return err
+	}
+	if writes.Who(&release) != writes.Who(nil) {
+		return fmt.Errorf("writes: the API server is %s, the program has the code of %s", version, writes.Who(nil))
 	}
 	w.server = refusal.Server{Client: c.Client.CoreV1().RESTClient(),
 		Resources: map[schema.GroupVersionKind]refusal.Resource{}}

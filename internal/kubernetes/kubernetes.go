@@ -77,7 +77,8 @@ func check(ctx context.Context, w writes.Write) (a writes.Answer) {
 	}
 	meta.SetNamespace(namespace)
 	ctx = request.WithRequestInfo(request.WithNamespace(ctx, namespace), &request.RequestInfo{
-		IsResourceRequest: true, APIGroup: gvk.Group, APIVersion: gvk.Version, Namespace: namespace, Name: meta.GetName()})
+		IsResourceRequest: true, APIGroup: gvk.Group, APIVersion: gvk.Version, Namespace: namespace,
+		Name: meta.GetName()})
 	if w.Existing == nil {
 		return create(ctx, k, obj)
 	}
