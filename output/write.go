@@ -96,19 +96,12 @@ func CheckWrite(dir string, files Files, o WriteOptions) error {
 // planWithoutGuard plans before the guard is taken, so that a run with nothing to do, or one that is refused, writes
 // nothing. It is not ok if another run worked meanwhile: the plan may be of parts of two trees.
 func planWithoutGuard(t target, want map[string]wanted, o WriteOptions) (p *plan, ok bool, err error) {
-	before, _ := os.Lstat(t.dir)
+	before := t.glance()
 	if !t.idle() {
 		return nil, false, nil
 	}
 	p, err = makePlan(t, want, o)
-	after, _ := os.Lstat(t.dir)
-	switch {
-	case !t.idle() || (before == nil) != (after == nil):
-		return nil, false, nil
-	case before == nil:
-		return p, true, err
-	}
-	return p, sameEntry(before, after) && before.ModTime().Equal(after.ModTime()), err
+	return p, t.idle() && before.same(t.glance()), err
 }
 
 // Held is a directory or a file that no other run of olmgen writes until Release.
