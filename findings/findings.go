@@ -145,7 +145,6 @@ const (
 	Tabular  Format = "table"    // aligned columns, for terminals
 	SVG      Format = "svg"      // a picture
 	Mermaid  Format = "mermaid"  // a picture, as the text of a diagram in Markdown
-	DOT      Format = "dot"      // a picture, for Graphviz
 )
 
 // Summary is the JSON form of findings. A command with more output embeds it.

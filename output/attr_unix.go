@@ -3,7 +3,6 @@
 package output
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"syscall"
@@ -30,10 +29,4 @@ func copyOwner(path string, old fs.FileInfo) {
 // access returns an error if files cannot be created in a directory.
 func access(dir string) error {
 	return unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS)
-}
-
-// unmovable reports whether err means that a directory has to stay where it is: another layer of an overlay file
-// system (EXDEV), a mount point of another process (EBUSY), a sticky directory above it.
-func unmovable(err error) bool {
-	return errors.Is(err, syscall.EXDEV) || errors.Is(err, syscall.EBUSY) || errors.Is(err, fs.ErrPermission)
 }

@@ -9,33 +9,80 @@ import (
 	"testing"
 )
 
-// TestWriteMeetsWriter lets a person save a file at the worst moments.
+// TestWriteMeetsWriter lets a person save a file at the worst moments. While the files are built, nothing is written at
+// all; while one is replaced, removed or added, that one is not.
 func TestWriteMeetsWriter(t *testing.T) {
-	for _, op := range []string{"create", "exchange"} {
-		for _, p := range []string{"new.txt", "mine.txt", "a.yaml"} {
-			t.Run(op+" "+p, func(t *testing.T) {
+	for _, swaps := range []bool{true, false} {
+		for _, c := range []struct{ op, at, saves, err string }{
+			{"create", "0", "new.txt", "so nothing was written"},
+			{"create", "0", "mine.txt", "so nothing was written"},
+			{"create", "0", "a.yaml", "so nothing was written"},
+			{"create", "0", "b.yaml", "so nothing was written"},
+			{"replace", "a.yaml", "a.yaml", "so not written: "},
+			{"remove", "b.yaml", "b.yaml", "so not written: "},
+			{"add", "c.yaml", "c.yaml", "so not written: "},
+			{"replace", "a.yaml", "mine.txt", ""},
+		} {
+			t.Run(fmt.Sprint(c.op, c.saves, swaps), func(t *testing.T) {
 				dir := filepath.Join(t.TempDir(), "out")
-				mustWrite(t, dir, holds{"a.yaml": "1"}.files(), WriteOptions{})
+				mustWrite(t, dir, holds{"a.yaml": "1", "b.yaml": "1"}.files(), WriteOptions{})
 				holds{"mine.txt": "mine"}.put(t, dir)
 				saved := false
 				d := newDisk()
-				d.before = func(now, _ string) error {
-					if now == op && !saved {
+				if !swaps {
+					noSwaps(d)
+				}
+				save := func(op, path string) {
+					if op == c.op && filepath.Base(path) == c.at && !saved {
 						saved = true
 						holds{"tmp": "saved"}.put(t, filepath.Dir(dir))
-						must(t, os.Rename(filepath.Join(dir, "../tmp"), filepath.Join(dir, p)))
+						must(t, os.Rename(filepath.Join(dir, "../tmp"), filepath.Join(dir, c.saves)))
 					}
+				}
+				d.before = func(op, path string) error {
+					switch {
+					case op == "exchange" && swaps:
+						op = "replace"
+					case op == "rename" && strings.HasSuffix(path, "/1.old") && !swaps:
+						op, path = "replace", "a.yaml"
+					case op == "rename" && strings.HasSuffix(path, "/0.old"):
+						op, path = "remove", "b.yaml"
+					case op == "rename" && filepath.Base(path) == "c.yaml" && swaps:
+						op = "add"
+					}
+					if op == "create" {
+						path = "0"
+					}
+					save(op, path)
 					return nil
 				}
-				want := holds{"a.yaml": "1", "mine.txt": "mine"}
-				want[p] = "saved"
-				_, err := d.update(dir, holds{"a.yaml": "2"}.files(), WriteOptions{})
-				refused(t, err, "was changed while olmgen was at work")
+				if c.op == "add" && !swaps {
+					t.Skip("only the system can do that")
+				}
+				want := holds{"a.yaml": "1", "b.yaml": "1", "mine.txt": "mine"}
+				if c.op != "create" {
+					want = holds{"a.yaml": "2", "c.yaml": "1", "mine.txt": "mine"}
+				}
+				want[c.saves] = "saved"
+				_, err := d.update(dir, holds{"a.yaml": "2", "c.yaml": "1"}.files(), WriteOptions{})
+				if c.err == "" {
+					must(t, err)
+				} else {
+					refused(t, err, c.err)
+				}
+				if !saved {
+					t.Error("nothing was saved")
+				}
 				clean(t, dir)
 				equal(t, "tree", look(t, dir), want)
 			})
 		}
 	}
+}
+
+// noSwaps makes a disk of a system that cannot swap two files.
+func noSwaps(d *disk) {
+	d.renameAs = func(_, _ string, _ uint) error { return errors.ErrUnsupported }
 }
 
 func TestWriteConcurrently(t *testing.T) {
@@ -44,7 +91,7 @@ func TestWriteConcurrently(t *testing.T) {
 	d := newDisk()
 	tried := false
 	d.before = func(op, _ string) error {
-		if op == "exchange" {
+		if op == "create" || op == "exchange" {
 			tried = true
 			_, err := Write(dir, holds{"a.yaml": "3"}.files(), WriteOptions{})
 			refused(t, err, "another olmgen is writing to "+dir)
@@ -53,7 +100,7 @@ func TestWriteConcurrently(t *testing.T) {
 	}
 	_, err := d.update(dir, holds{"a.yaml": "2"}.files(), WriteOptions{})
 	must(t, err)
-	if !errors.Is(exchange(dir, dir+"none"), errors.ErrUnsupported) && !tried {
+	if !tried {
 		t.Error("the second write was never tried")
 	}
 	clean(t, dir)
@@ -62,8 +109,8 @@ func TestWriteConcurrently(t *testing.T) {
 
 // TestWriteMany lets many runs loose on one directory: each ends well or says that another is at work.
 func TestWriteMany(t *testing.T) {
-	t.Run("replaced", func(t *testing.T) { writeMany(t, nil) })
-	t.Run("in place", func(t *testing.T) { writeMany(t, holds{".git/HEAD": "x"}) })
+	t.Run("new", func(t *testing.T) { writeMany(t, nil) })
+	t.Run("there", func(t *testing.T) { writeMany(t, holds{".git/HEAD": "x"}) })
 }
 
 func writeMany(t *testing.T, there holds) {
@@ -101,36 +148,38 @@ func TestWriteRemovesLeftovers(t *testing.T) {
 	dir := filepath.Join(parent, "out")
 	mustWrite(t, dir, holds{"a.yaml": "1"}.files(), WriteOptions{})
 	holds{"precious": "mine"}.put(t, parent)
-	holds{".out.olmgen-work/lock": "", ".out.olmgen-work/new/x/y": "half", ".out.olmgen-work/new/link": "-> ../precious", ".out.olmgen-work/new/l": "-> .."}.put(t, parent)
+	holds{"lock": "", "new/x/y": "half", "new/link": "-> ../../../precious", "new/l": "-> ../../.."}.put(t, filepath.Join(dir, workName))
 	mustWrite(t, dir, holds{"a.yaml": "1"}.files(), WriteOptions{})
 	equal(t, "parent", look(t, parent), holds{"out/a.yaml": "1", "precious": "mine"})
 }
 
-// TestWriteRepairs starts from what a kill between two renames leaves, where there is no exchange.
+// TestWriteRepairs starts from what a kill between two renames leaves, where two files cannot be swapped.
 func TestWriteRepairs(t *testing.T) {
+	two := digestOf([]byte("2"))
+	journal := fmt.Sprintf(`{"steps":[{"path":"a","was":"%s","now":"%s"}]}`, one, two)
 	for _, c := range []struct {
-		name string
-		left holds
-		want holds
-		err  string
+		name       string
+		left, want holds
+		err        string
 	}{
-		{"old tree aside", holds{".out.olmgen-work/old/mine": "mine", ".out.olmgen-work/new/a": "2"}, holds{"out/mine": "mine", "out/a": "1"}, ""},
-		{"new tree in place", holds{".out.olmgen-work/old/gone": "mine", "out/mine": "mine"}, holds{"out/mine": "mine", "out/a": "1"}, ""},
-		{"somebody made a new one", holds{".out.olmgen-work/.gitignore": "*\n",
-			".out.olmgen-work/old/mine": "mine", ".out.olmgen-work/new/a": "2", "out/b": "2"}, nil, "both exist"},
+		{"old file aside", holds{}, holds{"a": "2"}, ""},
+		{"new file in place", holds{"a": "2"}, holds{"a": "2"}, ""},
+		{"somebody made another", holds{"a": "3"}, holds{"a": "3"}, "edited by hand"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			parent := t.TempDir()
-			c.left.put(t, parent)
-			dir := filepath.Join(parent, "out")
-			_, err := Write(dir, holds{"a": "1"}.files(), WriteOptions{})
-			if c.err != "" {
+			dir := filepath.Join(t.TempDir(), "out")
+			mustWrite(t, dir, holds{"a": "1"}.files(), WriteOptions{})
+			must(t, os.Remove(filepath.Join(dir, "a")))
+			c.left.put(t, dir)
+			holds{"journal.json": journal, "new/0": "2", "new/0.old": "1"}.put(t, filepath.Join(dir, workName))
+			_, err := Write(dir, holds{"a": "2"}.files(), WriteOptions{})
+			if c.err == "" {
+				must(t, err)
+			} else {
 				refused(t, err, c.err)
-				equal(t, "parent", look(t, parent), c.left)
-				return
 			}
-			must(t, err)
-			equal(t, "parent", look(t, parent), c.want)
+			clean(t, dir)
+			equal(t, "tree", look(t, dir), c.want)
 		})
 	}
 }

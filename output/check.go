@@ -75,30 +75,28 @@ func Check(dir string, files Files, sources []Source) ([]Difference, error) {
 // compare returns the plan of a write, up to what would refuse it. It plans again if another run wrote meanwhile: the
 // plan is that of one tree, the old one or the new one.
 func compare(dir string, files Files, o WriteOptions) (*planner, error) {
-	if err := files.check(); err != nil {
+	want, err1 := wantedOf(files)
+	real, err2 := realDir(dir)
+	if err := cmp.Or(err1, err2); err != nil {
 		return nil, err
 	}
-	real, err := realDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	t, want := newTarget(dir, real), wantedOf(files)
+	t := newTarget(dir, real)
 	for end := time.Now().Add(patience); ; time.Sleep(stablePause) {
 		before := t.glance()
 		var p *planner
 		old, err := readTree(t)
 		if err == nil {
-			p, err = newPlanner(t, cmp.Or(old, newTree(nil)), want, o)
+			p, err = newPlanner(t, old, want, o)
 		}
 		after := t.glance()
 		switch {
-		case before.same(after) && !after.incomplete() && !errors.Is(err, fs.ErrNotExist):
+		case before.same(after) && !after.journal && !errors.Is(err, fs.ErrNotExist):
 			return p, err
-		case before.same(after) && after.incomplete() && !after.running:
+		case before.same(after) && after.journal && !after.running:
 			return nil, refuse("render again: that repairs it",
 				"%s is incomplete: an earlier run was interrupted while it wrote", t.name)
 		case time.Now().After(end):
-			return nil, busy(t, t.beside)
+			return nil, busy(t)
 		}
 	}
 }
@@ -127,8 +125,7 @@ func inspect(name string) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	old, err := readTree(newTarget(name, real))
-	return cmp.Or(old, newTree(nil)), err
+	return readTree(newTarget(name, real))
 }
 
 // state returns how the file at a path differs from the one of the tree, or from that of an earlier run which is not
@@ -353,20 +350,17 @@ const (
 
 // glance is what tells two states of an output directory apart.
 type glance struct {
-	root           fs.FileInfo // nil if there is none
-	aside, journal bool        // a run is, or was killed, between two renames or in the middle of its files
-	running        bool        // a run is at work, as far as aside and journal ask
+	root    fs.FileInfo // nil if there is none
+	journal bool        // a run is, or was killed, in the middle of its files: they may be a part of a tree only
+	running bool        // a run is at work on that journal
 }
 
 func (t target) glance() glance {
-	g := glance{aside: exists(t.aside), journal: exists(t.inside.at(journalName))}
+	g := glance{journal: exists(t.work.at(journalName))}
 	g.root, _ = os.Lstat(t.dir)
-	g.running = g.journal && t.inside.running() || g.aside && t.beside.running()
+	g.running = g.journal && t.work.running()
 	return g
 }
-
-// incomplete reports whether the directory may hold a part of a tree only.
-func (g glance) incomplete() bool { return g.journal || g.aside && g.root == nil }
 
 func (g glance) same(o glance) bool {
 	switch {
@@ -375,5 +369,5 @@ func (g glance) same(o glance) bool {
 	case g.root == nil:
 		return true
 	}
-	return sameEntry(g.root, o.root, false) && g.root.ModTime().Equal(o.root.ModTime())
+	return sameEntry(g.root, o.root) && g.root.ModTime().Equal(o.root.ModTime())
 }

@@ -1,9 +1,7 @@
 package output
 
 import (
-	"bytes"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,10 +9,10 @@ import (
 
 // disk makes every change to the file system, and nothing else does.
 type disk struct {
-	// exchange swaps two directories in one step. It fails with errors.ErrUnsupported where that is not possible.
-	exchange func(a, b string) error
-	// hardlink returns a file a second name.
-	hardlink func(from, to string) error
+	// renameAs renames a file as how says. It fails with errors.ErrUnsupported where the system cannot.
+	renameAs func(from, to string, how uint) error
+	// lock locks a file until it is closed. It fails with errBusy if another process has it.
+	lock func(f *os.File) error
 	// access tells whether files can be created in a directory.
 	access func(dir string) error
 	// before is called before every change. If it returns an error, the change does not happen. Tests use it to stop
@@ -22,7 +20,7 @@ type disk struct {
 	before func(op, path string) error
 }
 
-func newDisk() *disk { return &disk{exchange: exchange, hardlink: os.Link, access: access} }
+func newDisk() *disk { return &disk{renameAs: renameAs, lock: flock, access: access} }
 
 func (d *disk) do(op, path string, change func() error) error {
 	if d.before != nil {
@@ -41,8 +39,8 @@ func (d *disk) rename(from, to string) error {
 	return d.do("rename", to, func() error { return os.Rename(from, to) })
 }
 
-// create writes a file that must not exist yet, and syncs it.
-func (d *disk) create(path string, from io.Reader) error {
+// write creates a file that must not exist yet, syncs it, and gives it the mode and owner of old if that is not nil.
+func (d *disk) write(path string, data []byte, old fs.FileInfo) error {
 	var f *os.File
 	err := d.do("create", path, func() (err error) {
 		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
@@ -53,7 +51,7 @@ func (d *disk) create(path string, from io.Reader) error {
 	}
 	defer f.Close()
 	err = d.do("write", path, func() error {
-		_, err := io.Copy(f, from)
+		_, err := f.Write(data)
 		return err
 	})
 	if err != nil {
@@ -62,46 +60,10 @@ func (d *disk) create(path string, from io.Reader) error {
 	if err := d.do("sync", path, f.Sync); err != nil {
 		return err
 	}
-	return f.Close()
-}
-
-// write creates a file with data, and with the mode and owner of old if that is not nil.
-func (d *disk) write(path string, data []byte, old fs.FileInfo) error {
-	if err := d.create(path, bytes.NewReader(data)); err != nil || old == nil {
+	if err := f.Close(); err != nil || old == nil {
 		return err
 	}
 	return d.likeOld(path, old)
-}
-
-// link creates the hard link to, or a copy where the file system or its rules allow no hard link.
-func (d *disk) link(from, to string, old fs.FileInfo) (linked bool, err error) {
-	err = d.do("link", to, func() error {
-		linked = d.hardlink(from, to) == nil
-		return nil
-	})
-	if err != nil || linked {
-		return linked, err
-	}
-	in, err := openRegular(from)
-	if err != nil {
-		return false, err
-	}
-	defer in.Close()
-	if err := d.create(to, in); err != nil {
-		return false, err
-	}
-	if err := d.likeOld(to, old); err != nil {
-		return false, err
-	}
-	return false, d.do("chtimes", to, func() error { return os.Chtimes(to, old.ModTime(), old.ModTime()) })
-}
-
-func (d *disk) symlink(from, to string) error {
-	target, err := os.Readlink(from)
-	if err != nil {
-		return err
-	}
-	return d.do("symlink", to, func() error { return os.Symlink(target, to) })
 }
 
 // likeOld sets the mode and, if permitted, the owner of a new file or directory to those of the old one.
@@ -148,60 +110,21 @@ func (d *disk) syncDir(path string) {
 	})
 }
 
-// swap replaces the tree at dir by the one at stage. The old tree ends up at stage.
-func (d *disk) swap(t target) error {
-	err := d.do("exchange", t.dir, func() error { return d.exchange(t.stage, t.dir) })
-	if !errors.Is(err, errors.ErrUnsupported) {
-		return err
-	}
-	// For a moment there is no dir. If olmgen is killed then, the next run moves the old tree back: see
-	// recoverBeside.
-	if err := d.rename(t.dir, t.aside); err != nil {
-		return err
-	}
-	if err := d.rename(t.stage, t.dir); err != nil {
-		if back := d.rename(t.aside, t.dir); back != nil {
-			return refuse("move it back, or run olmgen again, which does", "%w: the old tree is at %s now", err,
-				t.aside)
+// place renames a new file to a name that must not be taken, where the system can ask that in one step.
+func (d *disk) place(from, to string) error {
+	return d.do("rename", to, func() error {
+		err := d.renameAs(from, to, renameNew)
+		if errors.Is(err, errors.ErrUnsupported) {
+			return os.Rename(from, to)
 		}
 		return err
-	}
-	return d.rename(t.aside, t.stage)
+	})
 }
 
-// recover cleans up after a run that was killed, as far as h holds the guards.
-func (d *disk) recover(t target, h *heldGuards) error {
-	if h.beside != nil {
-		if err := d.recoverBeside(t); err != nil {
-			return err
-		}
-	}
-	if h.inside != nil {
-		return d.recoverInside(t)
-	}
-	return nil
-}
-
-func (d *disk) recoverBeside(t target) error {
-	if exists(t.aside) {
-		var err error
-		switch {
-		case !exists(t.dir):
-			err = d.rename(t.aside, t.dir)
-		case !exists(t.stage):
-			err = d.rename(t.aside, t.stage) // the new tree is in place, this is the old one
-		default:
-			err = refuse("compare them, keep what you need and remove "+t.aside,
-				"%s and %s both exist: an earlier run was interrupted while it replaced the directory", t.dir, t.aside)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if err := d.remove(t.stage); err != nil {
-		return refuse("remove it by hand", "cannot remove %s, left over by an earlier run: %w", t.stage, err)
-	}
-	return nil
+// exchange swaps two files, so that no moment is without one. It fails with errors.ErrUnsupported where the system
+// cannot.
+func (d *disk) exchange(a, b string) error {
+	return d.do("exchange", b, func() error { return d.renameAs(a, b, renameSwap) })
 }
 
 func exists(path string) bool {

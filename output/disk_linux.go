@@ -2,20 +2,21 @@ package output
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
+	"os"
 
 	"golang.org/x/sys/unix"
 )
 
-// exchange swaps two directories in one step.
-func exchange(a, b string) error {
-	err := unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
+const renameSwap, renameNew = unix.RENAME_EXCHANGE, unix.RENAME_NOREPLACE
+
+func renameAs(from, to string, how uint) error {
+	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, how)
 	if errors.Is(err, unix.EINVAL) { // how a file system says that it knows no flags
 		return errors.ErrUnsupported
 	}
 	if err != nil {
-		return fmt.Errorf("cannot exchange %s and %s: %w", a, b, err)
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
 	}
 	return nil
 }

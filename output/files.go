@@ -1,12 +1,12 @@
 // Package output lays rendered objects out as files.
 //
 // A [Tree] holds rendered operators. [Tree.Files] arranges them in a [Layout] and returns [Files], which are paths and
-// bytes. [Write] replaces a directory by these files, [Check] compares them with a directory, [Stream] prints them as
+// bytes. [Write] writes them to a directory, [Check] compares them with a directory, [Stream] prints them as
 // one stream of YAML documents.
 //
-// Write replaces a directory as a whole: readers see the old tree or the new one. Where that is not possible, it writes
-// file by file, with a journal. Files that olmgen did not write stay as they are. The files olmgen.lock record which
-// files are olmgen's: one at the root, and one in each directory of an operator or tenant.
+// Write replaces each file as a whole, and keeps a journal, so that an error leaves the old tree and the next run repairs
+// what a killed one left. Files that olmgen did not write stay as they are. The files olmgen.lock record which files are
+// olmgen's: one at the root, and one in each directory of an operator or tenant.
 package output
 
 import (

@@ -8,9 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/olmgen/olmgen/internal/base/regular"
@@ -18,8 +18,9 @@ import (
 
 const guardPause = 5 * time.Millisecond
 
-// guard keeps other runs of olmgen away from w until release. The lock on a file in w ends with the process.
-func (d *disk) guard(t target, w work) (release func(), err error) {
+// guard keeps other runs of olmgen away from t until release. The lock on a file in t.work ends with the process.
+func (d *disk) guard(t target) (release func(), err error) {
+	w := t.work
 	for range 10 {
 		var f *os.File
 		f, err = d.openGuard(w)
@@ -28,34 +29,35 @@ func (d *disk) guard(t target, w work) (release func(), err error) {
 			continue
 		}
 		if err != nil {
-			d.leave(w)
-			return nil, cannotEnter(t, w, err)
+			d.leave(t)
+			return nil, cannotEnter(t, err)
 		}
-		err = flock(f)
+		err = d.lock(f)
 		if err == nil && w.guardedBy(f) {
 			if err := d.enter(w); err != nil { // its .gitignore may be gone since openGuard
-				d.releaseGuard(w, f)
-				return nil, cannotEnter(t, w, err)
+				d.releaseGuard(t, f)
+				return nil, cannotEnter(t, err)
 			}
 			if f.Truncate(0) == nil { // a file that does not say who has it locks as well
 				_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
 			}
-			return func() { d.releaseGuard(w, f) }, nil
+			return func() { d.releaseGuard(t, f) }, nil
 		}
 		f.Close()
 		switch {
-		case errors.Is(err, errors.ErrUnsupported):
-			return d.guardByName(t, w)
 		case errors.Is(err, errBusy):
 			time.Sleep(guardPause) // Check takes the lock for a moment, to see whether a run is at work
 		case err != nil:
-			return nil, fmt.Errorf("cannot lock %s: %w", w.at(guardName), err)
+			_ = d.do("unguard", w.at(guardName), func() error { return os.Remove(w.at(guardName)) })
+			d.leave(t)
+			return nil, refuse("write to a file system that has locks, and copy the files",
+				"cannot lock %s: %w", w.at(guardName), err)
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, cannotEnter(t, w, err)
+		return nil, cannotEnter(t, err)
 	}
-	return nil, busy(t, w)
+	return nil, busy(t)
 }
 
 func (d *disk) openGuard(w work) (f *os.File, err error) {
@@ -82,9 +84,9 @@ var (
 )
 
 // busy returns the error that names who writes, where the system lets others read a locked file.
-func busy(t target, w work) error {
+func busy(t target) error {
 	who := ""
-	f, err := regular.Open(w.at(guardName))
+	f, err := regular.Open(t.work.at(guardName))
 	if err == nil {
 		defer f.Close()
 		data, _ := io.ReadAll(io.LimitReader(f, 20))
@@ -95,81 +97,15 @@ func busy(t target, w work) error {
 	return refuse("wait for it to end and try again", "%w %s%s", errAnother, t.name, who)
 }
 
-func (d *disk) releaseGuard(w work, f *os.File) {
+func (d *disk) releaseGuard(t target, f *os.File) {
 	// Windows cannot remove an open file. Elsewhere the name goes first: after the unlock it may be another run's.
 	if runtime.GOOS == "windows" {
 		f.Close()
 	} else {
 		defer f.Close()
 	}
-	_ = d.do("unguard", w.at(guardName), func() error { return os.Remove(w.at(guardName)) })
-	d.leave(w)
-}
-
-// guardByName is for file systems without locks. The file itself is the lock, and a killed run leaves it.
-func (d *disk) guardByName(t target, w work) (release func(), err error) {
-	name := w.at(namedName)
-	err = d.do("guard", name, func() error {
-		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
-		if err == nil {
-			err = f.Close()
-		}
-		return err
-	})
-	_ = d.do("unguard", w.at(guardName), func() error { return os.Remove(w.at(guardName)) })
-	if errors.Is(err, fs.ErrExist) {
-		return nil, refuse("if no olmgen is running, remove "+name,
-			"%w %s, or was killed while it did", errAnother, t.name)
-	}
-	if err != nil {
-		return nil, cannotEnter(t, w, err)
-	}
-	return func() {
-		_ = d.do("unguard", name, func() error { return os.Remove(name) })
-		d.leave(w)
-	}, nil
-}
-
-// heldGuards are the functions that release the guards of a run. A nil function is a guard that is not held.
-type heldGuards struct{ beside, inside func() }
-
-// guards takes the guard beside the directory. If olmgen cannot write there, an existing directory is written in
-// place under the guard inside. That guard is also taken where an earlier run worked in place.
-func (d *disk) guards(t target) (*heldGuards, error) {
-	h := &heldGuards{}
-	var err error
-	h.beside, err = d.guard(t, t.beside)
-	if err != nil {
-		root, missing := os.Lstat(t.dir)
-		inPlace := missing == nil && root.IsDir() &&
-			(unmovable(err) || errors.Is(err, syscall.EROFS) || t.mustStay(root))
-		if errors.Is(err, errAnother) || !inPlace {
-			return nil, err
-		}
-	}
-	if h.beside == nil || exists(string(t.inside)) {
-		if err := h.needInside(d, t); err != nil {
-			h.release()
-			return nil, err
-		}
-	}
-	return h, nil
-}
-
-func (h *heldGuards) needInside(d *disk, t target) (err error) {
-	if h.inside == nil {
-		h.inside, err = d.guard(t, t.inside)
-	}
-	return err
-}
-
-func (h *heldGuards) release() {
-	if h.inside != nil {
-		h.inside()
-	}
-	if h.beside != nil {
-		h.beside()
-	}
+	_ = d.do("unguard", t.work.at(guardName), func() error { return os.Remove(t.work.at(guardName)) })
+	d.leave(t)
 }
 
 // workName ends the name of every directory that olmgen works in.
@@ -184,15 +120,13 @@ func (w work) at(name string) string { return filepath.Join(string(w), name) }
 const (
 	ignoreName = ".gitignore"
 	ignoreText = "*\n"
-	guardName  = "lock"   // the running process holds a lock on it
-	namedName  = "locked" // stands for that lock where the file system has none
+	guardName  = "lock" // the running process holds a lock on it
 	stageName  = "new"
-	asideName  = "old"
 
 	journalName = "journal.json"
 )
 
-// enter creates the directory, if it is not there, and its .gitignore. It starts again if another run, which is done,
+// enter creates the directory, if it is not there, what is above it, and its .gitignore. It starts again if another run, which is done,
 // removes the directory meanwhile.
 func (d *disk) enter(w work) error {
 	for range 100 {
@@ -204,7 +138,7 @@ func (d *disk) enter(w work) error {
 }
 
 func (d *disk) tryEnter(w work) error {
-	if err := d.mkdir(string(w)); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := d.do("mkdirall", string(w), func() error { return os.MkdirAll(string(w), 0o777) }); err != nil {
 		return err
 	}
 	info, err := os.Lstat(string(w))
@@ -240,28 +174,24 @@ func (d *disk) tryEnter(w work) error {
 	return nil
 }
 
-// leave removes the directory, unless it holds more than its .gitignore.
-func (d *disk) leave(w work) {
-	entries, err := os.ReadDir(string(w))
-	if err != nil {
+// leave removes the directory, unless it holds more than its .gitignore, and what was made above it and is empty.
+func (d *disk) leave(t target) {
+	gone := []string{ignoreName, gitName}
+	entries, _ := os.ReadDir(string(t.work))
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !slices.Contains(gone, e.Name()) }) {
 		return
 	}
 	for _, e := range entries {
-		if e.Name() != ignoreName && e.Name() != gitName {
-			return
-		}
+		name := t.work.at(e.Name())
+		_ = d.do("unignore", name, func() error { return os.Remove(name) })
 	}
-	for _, e := range entries {
-		_ = d.do("unignore", w.at(e.Name()), func() error { return os.Remove(w.at(e.Name())) })
+	for _, dir := range append([]string{string(t.work)}, t.made...) {
+		_ = d.do("rmdir", dir, func() error { return os.Remove(dir) })
 	}
-	_ = d.do("rmdir", string(w), func() error { return os.Remove(string(w)) })
 }
 
 // running reports whether a process holds the guard of w. It creates nothing.
 func (w work) running() bool {
-	if exists(w.at(namedName)) {
-		return true
-	}
 	f, err := os.OpenFile(w.at(guardName), os.O_RDWR|noFollow, 0)
 	if err != nil {
 		return false
@@ -276,11 +206,7 @@ func isWork(path string) bool {
 	return fold(top) == fold(workName)
 }
 
-func cannotEnter(t target, w work, err error) error {
-	if w == t.inside {
-		return refuse("olmgen builds the new files there first: it must be able to write there",
-			"cannot write in %s: %w", t.name, err)
-	}
-	return refuse("olmgen builds what is new beside what is old and swaps them: it must be able to write there",
-		"cannot write beside %s: %w", t.name, err)
+func cannotEnter(t target, err error) error {
+	return refuse("olmgen builds what is new in "+string(t.work)+" first: it must be able to write there",
+		"cannot write %s: %w", t.name, err)
 }

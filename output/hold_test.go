@@ -28,7 +28,7 @@ func TestWriteFile(t *testing.T) {
 			}
 			return nil
 		}
-		h, err := newDisk().hold(link)
+		h, err := newDisk().hold(link, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +40,7 @@ func TestWriteFile(t *testing.T) {
 		h.Release()
 		checkDir(t, dir, "old")
 	}
-	h, err := Hold(link)
+	h, err := HoldFile(link)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,8 +54,8 @@ func TestWriteFile(t *testing.T) {
 	checkDir(t, dir, "new")
 	// Of several files none is written if one cannot be.
 	for _, other := range []string{"", "a.yaml/below"} {
-		first, err1 := Hold(link)
-		second, err2 := Hold(filepath.Join(dir, other))
+		first, err1 := HoldFile(link)
+		second, err2 := HoldFile(filepath.Join(dir, other))
 		if err := errors.Join(err1, err2); err != nil {
 			t.Fatal(err)
 		}
@@ -93,15 +93,8 @@ func TestHold(t *testing.T) {
 		dir := t.TempDir()
 		out := filepath.Join(dir, name)
 		left := newTarget(out, out)
-		if err := os.MkdirAll(string(left.beside), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if name != "out" { // no run was here
-			if err := os.RemoveAll(filepath.Join(dir, "a")); err != nil {
-				t.Fatal(err)
-			}
-		} else if err := os.WriteFile(left.stage, []byte("half"), 0o600); err != nil {
-			t.Fatal(err)
+		if name == "out" { // a run was here
+			holds{stageName: "half"}.put(t, string(left.work))
 		}
 		h, err := Hold(out)
 		if err != nil {
@@ -112,6 +105,7 @@ func TestHold(t *testing.T) {
 		_, err = Write(out, holds{"a.yaml": "2"}.files(), WriteOptions{})
 		refused(t, err, "another olmgen is writing to "+out)
 		h.Release()
+		_ = os.Remove(left.dir) // was there before, of the run that was killed
 		if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
 			t.Errorf("%s: left %v, %v", name, entries, err)
 		}
@@ -137,7 +131,7 @@ func TestHoldWithoutPermission(t *testing.T) {
 	if err := os.Chmod(dir, 0o555); err != nil {
 		t.Fatal(err)
 	}
-	h, err := Hold(filepath.Join(dir, "a.yaml"))
+	h, err := HoldFile(filepath.Join(dir, "a.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 package output
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,23 +10,18 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"syscall"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
-// inPlace writes the files of t.dir one by one, for a directory that cannot be replaced as a whole. Everything that can
-// fail for want of space or permission comes before the journal.
-func (d *disk) inPlace(t target, p *plan, h *heldGuards) (Result, error) {
-	if err := h.needInside(d, t); err != nil {
-		return Result{}, err
-	}
-	p.old.works = true
+// inPlace writes the files of t.dir one by one. Everything that can fail for want of space or permission comes before
+// the journal.
+func (d *disk) inPlace(t target, p *plan) (Result, error) {
 	j, err := d.prepare(t, p)
 	if err != nil {
-		_ = d.remove(t.inside.at(stageName)) // or the next run does it
+		_ = d.remove(t.work.at(stageName)) // or the next run does it
 		return Result{}, err
 	}
 	fresh := j.freshDirs(t)
@@ -51,7 +46,7 @@ func incomplete(t target, err error) error {
 	return refuse("solve that and run olmgen again: it finishes the write", "%s is incomplete: %w", t.name, err)
 }
 
-// prepare stages the new files, keeps the old ones, and writes the journal.
+// prepare stages the new files and writes the journal.
 func (d *disk) prepare(t target, p *plan) (*journal, error) {
 	j, err := newJournal(t, p)
 	if err != nil {
@@ -60,7 +55,7 @@ func (d *disk) prepare(t target, p *plan) (*journal, error) {
 	if err := d.writable(t, j); err != nil {
 		return nil, err
 	}
-	if err := d.mkdir(t.inside.at(stageName)); err != nil {
+	if err := d.mkdir(t.work.at(stageName)); err != nil {
 		return nil, err
 	}
 	files := lists.By(p.files, func(f staged) string { return f.path })
@@ -73,25 +68,22 @@ func (d *disk) prepare(t target, p *plan) (*journal, error) {
 			return nil, err
 		}
 	}
-	if err := d.keepOld(t, j, p); err != nil {
-		return nil, err
-	}
 	data, err := json.Marshal(j)
 	if err != nil {
 		return nil, err
 	}
-	half := at(t.inside.at(stageName), journalName)
+	half := at(t.work.at(stageName), journalName)
 	if err := d.write(half, data, nil); err != nil {
 		return nil, err
 	}
-	d.syncDir(t.inside.at(stageName))
-	if err := p.old.verify(t, t.dir, nil); err != nil {
+	d.syncDir(t.work.at(stageName))
+	if err := p.old.verify(t); err != nil {
 		return nil, err
 	}
-	if err := d.rename(half, t.inside.at(journalName)); err != nil {
+	if err := d.rename(half, t.work.at(journalName)); err != nil {
 		return nil, err
 	}
-	d.syncDir(string(t.inside))
+	d.syncDir(string(t.work))
 	return j, nil
 }
 
@@ -146,26 +138,65 @@ func (d *disk) carryOut(t target, i int, s step) (ok bool, err error) {
 	if err := d.realParents(t, s); err != nil {
 		return false, err
 	}
-	name := at(t.dir, s.Path)
-	now, err := stateOf(name)
-	switch {
-	case err != nil:
+	name, next, old := at(t.dir, s.Path), t.stagedAt(i), t.savedAt(i)
+	now, err1 := stateOf(name)
+	saved, err2 := stateOf(old)
+	if err := cmp.Or(err1, err2); err != nil {
 		return false, err
+	}
+	switch {
 	case now == s.Now:
 		return true, nil
+	case now == "" && saved == s.Was: // nothing was there, or a run was killed between the two renames below
 	case now != s.Was:
 		return false, nil
 	case s.Now == "":
-		return true, d.do("remove", name, func() error { return os.Remove(name) })
+		return d.setAside(name, old, s.Was)
 	}
-	staged, err := stateOf(t.stagedAt(i))
-	if err != nil {
+	if staged, err := stateOf(next); err != nil || staged != s.Now {
+		return false, cmp.Or(err, fmt.Errorf("%s is not the file that the journal names", next))
+	}
+	if now != "" {
+		ok, err := d.exchangeIf(next, name, s.Was)
+		if !errors.Is(err, errors.ErrUnsupported) {
+			return ok, err
+		}
+		if ok, err := d.setAside(name, old, s.Was); !ok {
+			return false, err
+		}
+	}
+	if err := d.place(next, name); !errors.Is(err, fs.ErrExist) {
+		return true, err
+	}
+	return false, nil
+}
+
+// setAside takes a file away. It is not ok, and the file stays, if the file was edited at the last moment.
+func (d *disk) setAside(name, aside, was string) (ok bool, err error) {
+	if err := d.rename(name, aside); err != nil {
 		return false, err
 	}
-	if staged != s.Now {
-		return false, fmt.Errorf("%s is not the file that the journal names", t.stagedAt(i))
+	now, err := stateOf(aside)
+	if err == nil && now == was {
+		return true, nil
 	}
-	return true, d.rename(t.stagedAt(i), name)
+	if back := d.place(aside, name); !errors.Is(back, fs.ErrExist) { // else it was saved once more
+		err = errors.Join(err, back)
+	}
+	return false, err
+}
+
+// exchangeIf swaps the old file at name with the new one. It is not ok, and the file stays, if the file was edited at
+// the last moment.
+func (d *disk) exchangeIf(next, name, was string) (ok bool, err error) {
+	if err := d.exchange(next, name); err != nil {
+		return false, err
+	}
+	now, err := stateOf(next)
+	if err != nil || now != was {
+		return false, errors.Join(err, d.exchange(next, name))
+	}
+	return true, nil
 }
 
 // realParents creates the directories above the file of a step, and refuses a link or a file in place of one.
@@ -212,25 +243,28 @@ func (d *disk) syncParents(t target, j *journal) {
 			d.syncDir(at(t.dir, dir))
 		}
 	}
+	for _, dir := range t.made {
+		d.syncDir(filepath.Dir(dir))
+	}
 }
 
 // removeJournal removes the journal, then the rest of what was staged.
 func (d *disk) removeJournal(t target) error {
-	name := t.inside.at(journalName)
+	name := t.work.at(journalName)
 	if err := d.do("remove", name, func() error { return os.Remove(name) }); err != nil && !missing(err) {
 		return err
 	}
-	return d.remove(t.inside.at(stageName))
+	return d.remove(t.work.at(stageName))
 }
 
-// recoverInside finishes what a killed run began to write. Only the holder of the guard in t.inside may call it.
-func (d *disk) recoverInside(t target) error {
+// recover finishes what a killed run began to write. Only the holder of the guard may call it.
+func (d *disk) recover(t target) error {
 	j, err := readJournal(t)
 	if err != nil {
 		return err
 	}
 	if j == nil {
-		return d.remove(t.inside.at(stageName))
+		return d.remove(t.work.at(stageName))
 	}
 	// What somebody edited since is seen again by the plan of this run.
 	if _, err = d.carryAll(t, j); err == nil {
@@ -250,165 +284,6 @@ func isDir(name string) bool {
 
 func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
-}
-
-// journal lists the steps of a write of the files of a directory one by one. Once the journal has its name, the write
-// goes on to its end: in this run, or in the next one if this one is killed.
-type journal struct {
-	Steps []step   `json:"steps"`          // removals first, locks last
-	Dirs  []string `json:"dirs,omitempty"` // to remove after the removals, if they are empty
-}
-
-// step writes or removes one file.
-type step struct {
-	Path string `json:"path"`
-	Was  string `json:"was,omitempty"` // state before; empty if there is no file
-	Now  string `json:"now,omitempty"` // digest of the staged file; empty if the step removes the file
-}
-
-// A journal has a few hundred bytes for each file of the lock.
-const maxJournalSize = 4 * maxLockSize
-
-func newJournal(t target, p *plan) (*journal, error) {
-	j, stays := &journal{}, map[string]bool{} // whether it is a directory
-	for _, f := range p.files {
-		stays[f.path] = false
-	}
-	for _, dir := range p.dirs {
-		stays[dir] = true
-	}
-	for _, name := range p.old.paths {
-		isDir := p.old.info[name].IsDir()
-		if dir, ok := stays[name]; ok && dir == isDir {
-			continue
-		}
-		if isDir {
-			j.Dirs = append(j.Dirs, name)
-		} else {
-			j.Steps = append(j.Steps, step{Path: name})
-		}
-	}
-	slices.Reverse(j.Dirs) // children first
-	for _, last := range []bool{false, true} {
-		for _, f := range p.files {
-			if !f.keep && last == (path.Base(f.path) == LockName) {
-				j.Steps = append(j.Steps, step{Path: f.path, Now: digestOf(f.data)})
-			}
-		}
-	}
-	for i, s := range j.Steps {
-		if info := p.old.info[s.Path]; info != nil && info.IsDir() {
-			continue // it is in Dirs
-		}
-		var err error
-		if j.Steps[i].Was, err = stateOf(at(t.dir, s.Path)); err != nil {
-			return nil, err
-		}
-	}
-	return j, nil
-}
-
-// stateOf returns what is at name: nothing, a digest, or words for what is no regular file.
-func stateOf(name string) (string, error) {
-	info, err := os.Lstat(name)
-	switch {
-	case missing(err):
-		return "", nil
-	case err != nil:
-		return "", err
-	case info.Mode().IsRegular():
-		return readDigest(name)
-	case info.Mode().Type() == fs.ModeSymlink:
-		to, err := os.Readlink(name)
-		return "link to " + to, err
-	}
-	return "mode " + info.Mode().Type().String(), nil
-}
-
-// stagedAt is where the new content of a step lies until it is written.
-func (t target) stagedAt(i int) string { return at(t.inside.at(stageName), strconv.Itoa(i)) }
-
-// savedAt is where the old content of a step lies until the write is complete.
-func (t target) savedAt(i int) string { return t.stagedAt(i) + ".old" }
-
-// readJournal returns the journal of an interrupted run, nil if there is none.
-func readJournal(t target) (*journal, error) {
-	name := t.inside.at(journalName)
-	info, err := os.Lstat(name)
-	if missing(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	j := &journal{}
-	if err = j.read(name, info); err == nil {
-		err = j.check()
-	}
-	if err != nil {
-		return nil, refuse("remove it, render again, and look at the difference in version control",
-			"%s, left by an earlier run: %w", name, err)
-	}
-	return j, nil
-}
-
-func (j *journal) read(name string, info fs.FileInfo) error {
-	if !info.Mode().IsRegular() {
-		return errors.New("is not a regular file")
-	}
-	data, err := readMost(name, maxJournalSize)
-	if err != nil {
-		return err
-	}
-	if len(data) > maxJournalSize {
-		return fmt.Errorf("is larger than %d MiB", maxJournalSize>>20)
-	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	return dec.Decode(j)
-}
-
-// check refuses paths that lead out of the output directory.
-func (j *journal) check() error {
-	for _, s := range j.Steps {
-		if s.Now != "" && !fileDigest().MatchString(s.Now) {
-			return fmt.Errorf("%q is not a digest", s.Now)
-		}
-		if s.Path == LockName {
-			continue
-		}
-		if err := checkPath(s.Path); err != nil {
-			return err
-		}
-	}
-	for _, dir := range j.Dirs {
-		if err := checkPath(dir); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// keepOld links the files that a journal replaces or removes into the stage, for undo. On a file system
-// without hard links it copies them.
-func (d *disk) keepOld(t target, j *journal, p *plan) error {
-	for i, s := range j.Steps {
-		info := p.old.info[s.Path]
-		if s.Was == "" || info == nil {
-			continue
-		}
-		from, err := at(t.dir, s.Path), error(nil)
-		switch info.Mode().Type() {
-		case 0:
-			_, err = d.link(from, t.savedAt(i), info)
-		case fs.ModeSymlink:
-			err = d.symlink(from, t.savedAt(i))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // freshDirs returns the directories that a write creates, children first.
@@ -434,7 +309,7 @@ func (d *disk) undo(t target, j *journal, p *plan, fresh []string) error {
 		if s.Now == "" {
 			continue
 		}
-		if err := d.putBack(t, i, s, p); err != nil {
+		if err := d.putBack(t, i, s); err != nil {
 			return err
 		}
 	}
@@ -459,7 +334,7 @@ func (d *disk) undo(t target, j *journal, p *plan, fresh []string) error {
 		if s.Now != "" {
 			continue
 		}
-		if err := d.putBack(t, i, s, p); err != nil {
+		if err := d.putBack(t, i, s); err != nil {
 			return err
 		}
 	}
@@ -468,26 +343,30 @@ func (d *disk) undo(t target, j *journal, p *plan, fresh []string) error {
 }
 
 // putBack undoes one step. A file that the write did not reach, or that somebody edited, stays as it is.
-func (d *disk) putBack(t target, i int, s step, p *plan) error {
-	name := at(t.dir, s.Path)
+func (d *disk) putBack(t target, i int, s step) error {
+	name, next, old := at(t.dir, s.Path), t.stagedAt(i), t.savedAt(i)
 	now, err := stateOf(name)
-	if err != nil || now == s.Was || now != s.Now {
+	if err != nil || now == s.Was || now != s.Now && now != "" {
 		return err
 	}
-	if s.Was == "" {
-		return d.rename(name, t.stagedAt(i))
-	}
-	saved, err := stateOf(t.savedAt(i))
-	if err != nil {
-		return err
-	}
-	if saved != s.Was {
-		return fmt.Errorf("%s is not the file that was at %s", t.savedAt(i), t.show(s.Path))
-	}
-	if s.Now != "" {
-		if _, err := d.link(name, t.stagedAt(i), p.old.info[s.Path]); err != nil {
-			return err
+	saved, err1 := stateOf(old)
+	swapped, err2 := stateOf(next)
+	switch {
+	case cmp.Or(err1, err2) != nil:
+		return cmp.Or(err1, err2)
+	case s.Was != "" && saved == s.Was:
+		if now != "" {
+			if err := d.rename(name, next); err != nil {
+				return err
+			}
 		}
+		return d.rename(old, name)
+	case now == "":
+		return nil // somebody else removed it
+	case s.Was == "":
+		return d.rename(name, next)
+	case swapped != s.Was:
+		return fmt.Errorf("%s is not the file that was at %s", next, t.show(s.Path))
 	}
-	return d.rename(t.savedAt(i), name)
+	return d.exchange(next, name)
 }

@@ -1,19 +1,18 @@
 package output
 
 import (
-	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/olmgen/olmgen/golden/fuzztest"
 )
 
-// TestWriteInPlace writes to directories that cannot be replaced as a whole. The directory stays the same one, and
+// TestWriteInPlace writes to directories that somebody stands in or that are git's. The directory stays the same one, and
 // so does every file that does not change.
 func TestWriteInPlace(t *testing.T) {
 	for _, c := range []struct {
@@ -61,7 +60,7 @@ func TestWriteInPlace(t *testing.T) {
 	}
 }
 
-// TestWriteInPlaceRefuses meets the same obstacles as a write that replaces the directory.
+// TestWriteInPlaceRefuses meets obstacles in the current directory.
 func TestWriteInPlaceRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -86,57 +85,18 @@ func TestWriteInPlaceRefuses(t *testing.T) {
 	}
 }
 
-// TestWriteWhereNothingMoves is about file systems that do not rename a directory, such as the lower layer of an
-// overlay.
-func TestWriteWhereNothingMoves(t *testing.T) {
-	for _, no := range []error{syscall.EXDEV, syscall.EBUSY, syscall.EPERM} {
-		if !unmovable(no) {
-			t.Skip("this system has no such error")
-		}
-		for _, whole := range []bool{true, false} {
-			dir := filepath.Join(t.TempDir(), "out")
-			mustWrite(t, dir, holds{"a.yaml": "1", "x/b.yaml": "1"}.files(), WriteOptions{})
-			holds{"mine": "mine"}.put(t, dir)
-			before := lstat(t, dir)
-			_, err := unmoving(dir, no, whole).update(dir, holds{"a.yaml": "2"}.files(), WriteOptions{})
-			must(t, err)
-			clean(t, dir)
-			equal(t, "tree", look(t, dir), holds{"a.yaml": "2", "mine": "mine"})
-			if !os.SameFile(before, lstat(t, dir)) {
-				t.Error("the directory was replaced")
-			}
-		}
-	}
-}
-
-// unmoving is a disk that does not move dir, with or without an exchange.
-func unmoving(dir string, no error, whole bool) *disk {
-	d := newDisk()
-	d.exchange = func(_, _ string) error {
-		if whole {
-			return no
-		}
-		return errors.ErrUnsupported
-	}
-	d.before = func(op, path string) error {
-		if op == "rename" && path == newTarget(dir, dir).aside {
-			return no
-		}
-		return nil
-	}
-	return d
-}
-
-// TestStopInPlace kills a write in place before each of its changes, and the one that repairs it too. Check says that
+// TestStopAtEveryStep kills a write before each of its changes, and the one that repairs it too. Check says that
 // the directory is incomplete, or finds one whole tree.
-func TestStopInPlace(t *testing.T) {
+func TestStopAtEveryStep(t *testing.T) {
 	t.Parallel()
 	a, b := versions(4)
-	t.Run("there", func(t *testing.T) { t.Parallel(); stopInPlace(t, a, b) })
-	t.Run("back", func(t *testing.T) { t.Parallel(); stopInPlace(t, b, a) })
+	for _, swaps := range []bool{true, false} {
+		t.Run(fmt.Sprint("there ", swaps), func(t *testing.T) { t.Parallel(); stopAtEveryStep(t, swaps, a, b) })
+		t.Run(fmt.Sprint("back ", swaps), func(t *testing.T) { t.Parallel(); stopAtEveryStep(t, swaps, b, a) })
+	}
 }
 
-func stopInPlace(t *testing.T, a, b holds) {
+func stopAtEveryStep(t *testing.T, swaps bool, a, b holds) {
 	t.Helper()
 	mine := holds{".git/HEAD": "x", "README.md": "mine", "d0/mine": "mine"}
 	middle := 0
@@ -147,6 +107,9 @@ func stopInPlace(t *testing.T, a, b holds) {
 			mine.put(t, dir)
 			stopped := func(n int) error {
 				d := newDisk()
+				if !swaps {
+					noSwaps(d)
+				}
 				d.before = stopAt(n, true)
 				_, err := d.update(dir, b.files(), WriteOptions{})
 				return err
@@ -167,7 +130,7 @@ func stopInPlace(t *testing.T, a, b holds) {
 	}
 }
 
-// TestErrorInPlace lets each change of a write in place fail once, with and without hard links. Then the old files are there again, with
+// TestErrorInPlace lets each change of a write in place fail once, with and without swaps. Then the old files are there again, with
 // their modes, or the new ones. A second error, while the old files are put back, leaves what the next run finishes.
 func TestErrorInPlace(t *testing.T) {
 	fuzztest.Seconds(t)
@@ -176,11 +139,11 @@ func TestErrorInPlace(t *testing.T) {
 	a["swap/f"], b["swap"] = "1", "2" // a file in place of a directory, and the other way round
 	a["pawn"], b["pawn/f"] = "1", "2"
 	mine := holds{".git/HEAD": "x", "README.md": "mine", "d0/mine": "mine"}
-	for _, links := range []bool{true, false} {
+	for _, swaps := range []bool{true, false} {
 		undone, left := 0, 0
 		for n, done := 0, false; !done; n++ {
 			for _, more := range []int{0, 3} {
-				if more > 0 && !links {
+				if more > 0 && !swaps {
 					continue
 				}
 				dir := filepath.Join(t.TempDir(), "out")
@@ -205,8 +168,8 @@ func TestErrorInPlace(t *testing.T) {
 					failed = failed || err != nil
 					return err
 				}
-				if !links {
-					d.hardlink = func(_, _ string) error { return errors.ErrUnsupported }
+				if !swaps {
+					noSwaps(d)
 				}
 				_, err := d.update(dir, b.files(), WriteOptions{})
 				done = err == nil && !failed
@@ -227,7 +190,7 @@ func TestErrorInPlace(t *testing.T) {
 			}
 		}
 		if undone < 5 || left < 2 {
-			t.Errorf("links %v: %d times undone, %d times left to the next run", links, undone, left)
+			t.Errorf("swaps %v: %d times undone, %d times left to the next run", swaps, undone, left)
 		}
 	}
 }
@@ -261,7 +224,7 @@ func TestRepairKeepsEdits(t *testing.T) {
 	d := newDisk()
 	dead := false
 	d.before = func(op, path string) error {
-		if dead = dead || op == "rename" && filepath.Base(path) == "b"; dead {
+		if dead = dead || op == "exchange" && filepath.Base(path) == "b"; dead {
 			return errStop
 		}
 		return nil

@@ -9,24 +9,21 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
 type plan struct {
 	result  Result
-	changed bool     // whether there is anything to do
-	old     *tree    // what is there now, nil if nothing is
-	dirs    []string // of the new tree, parents first
-	files   []staged // all of the new tree that is no directory
+	changed bool            // whether there is anything to do
+	old     *tree           // what is there now
+	entries map[string]bool // of the new tree: whether each is a directory
+	files   []staged        // of the new tree, that are not there already
 }
 
-// staged is a file or symbolic link of the new tree.
 type staged struct {
 	path string
-	keep bool        // take it from the old tree as it is
-	data []byte      // otherwise: the content
-	old  fs.FileInfo // what is there now, nil if nothing is
+	data []byte
+	old  fs.FileInfo // the file that is there now, nil if none is
 }
 
 // planner decides for each path what happens to the old and the new file.
@@ -50,17 +47,21 @@ type wanted struct {
 	lock   string // the directory of the lock that records it
 }
 
-func wantedOf(files Files) map[string]wanted {
+// wantedOf returns the files by path, or what refuses them.
+func wantedOf(files Files) (map[string]wanted, error) {
+	if err := files.check(); err != nil {
+		return nil, err
+	}
 	want := make(map[string]wanted, len(files))
 	for _, f := range files {
 		want[f.Path] = wanted{f.Data, digestOf(f.Data), f.Lock}
 	}
-	return want
+	return want, nil
 }
 
 // newPlanner compares every file that is wanted, or that the old locks record, with what is at its path.
 func newPlanner(t target, old *tree, want map[string]wanted, o WriteOptions) (*planner, error) {
-	p := &planner{plan: plan{old: old}, target: t, options: o, want: want, record: map[string]map[string]string{},
+	p := &planner{plan: plan{old: old, entries: map[string]bool{}}, target: t, options: o, want: want, record: map[string]map[string]string{},
 		carry: map[string]fs.FileInfo{}}
 	for _, path := range slices.Sorted(maps.Keys(want)) {
 		w, info := want[path], old.info[path]
@@ -69,11 +70,12 @@ func newPlanner(t target, old *tree, want map[string]wanted, o WriteOptions) (*p
 		if err != nil {
 			return nil, err
 		}
-		file := staged{path: path, data: w.data, keep: state == ""}
-		if info != nil && info.Mode().IsRegular() {
-			file.old = info
+		if info != nil && !info.Mode().IsRegular() {
+			info = nil
 		}
-		p.files = append(p.files, file)
+		if state != "" {
+			p.files = append(p.files, staged{path, w.data, info})
+		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(old.files)) {
 		// the file is gone; a directory is not olmgen's
@@ -150,7 +152,7 @@ func makePlan(t target, want map[string]wanted, o WriteOptions) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPlanner(t, cmp.Or(old, newTree(nil)), want, o)
+	p, err := newPlanner(t, old, want, o)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +166,6 @@ func makePlan(t target, want map[string]wanted, o WriteOptions) (*plan, error) {
 		}
 	}
 	p.finish()
-	p.old = old
 	return &p.plan, nil
 }
 
@@ -236,29 +237,26 @@ func (p *planner) show(paths []string) string {
 // finish adds to the new tree the entries that stay, the locks, and the directories.
 func (p *planner) finish() {
 	p.changed = len(p.result.Added)+len(p.result.Changed)+len(p.result.Removed) > 0 || len(p.locks) != len(p.old.locks)
-	dirs := map[string]bool{}
-	for _, dir := range lists.Keys(p.locks) {
-		path, data := lockPath(dir), p.locks[dir].data
-		before, ok := p.old.locks[dir]
-		same := ok && bytes.Equal(data, before.data)
-		p.changed = p.changed || !same
-		p.files = append(p.files, staged{path: path, data: data, keep: same, old: p.old.info[path]})
-		for _, d := range parents(path) {
-			dirs[d] = true
+	for dir, lock := range p.locks {
+		path := lockPath(dir)
+		if before, ok := p.old.locks[dir]; !ok || !bytes.Equal(lock.data, before.data) {
+			p.changed = true
+			p.files = append(p.files, staged{path, lock.data, p.old.info[path]})
 		}
+		p.enter(path, false)
 	}
 	for path, info := range p.carry {
-		if info.IsDir() {
-			dirs[path] = true
-			continue
-		}
-		p.files = append(p.files, staged{path: path, keep: true, old: info})
+		p.enter(path, info.IsDir())
 	}
 	for path := range p.want {
-		for _, d := range parents(path) {
-			dirs[d] = true
-		}
+		p.enter(path, false)
 	}
-	p.dirs = slices.Sorted(maps.Keys(dirs))
 	slices.SortFunc(p.files, func(a, b staged) int { return strings.Compare(a.path, b.path) })
+}
+
+func (p *planner) enter(path string, dir bool) {
+	p.entries[path] = dir
+	for _, d := range parents(path) {
+		p.entries[d] = true
+	}
 }

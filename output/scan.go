@@ -3,7 +3,6 @@ package output
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -13,7 +12,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -32,9 +30,6 @@ type tree struct {
 	files  map[string]string // what the locks record: path to digest
 	lockOf map[string]string // by path, the directory of the lock that records it
 
-	works  bool            // a directory that olmgen works in is there
-	stay   bool            // the directory cannot be replaced as a whole
-	git    string          // a git repository in it; olmgen does not look into it
 	mounts map[string]bool // entries that something is mounted at
 }
 
@@ -44,11 +39,11 @@ func newTree(root fs.FileInfo) *tree {
 		mounts: map[string]bool{}}
 }
 
-// readTree reads the directory of t and refuses one that is no output directory. It returns nil if there is none.
+// readTree reads the directory of t and refuses one that is no output directory. One that is not there is empty.
 func readTree(t target) (*tree, error) {
 	root, err := os.Lstat(t.dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return newTree(nil), nil
 	}
 	if err != nil {
 		return nil, err
@@ -57,7 +52,6 @@ func readTree(t target) (*tree, error) {
 		return nil, err
 	}
 	tr := newTree(root)
-	tr.stay = t.mustStay(root)
 	if err := tr.readLock(t, ""); err != nil {
 		return nil, err
 	}
@@ -72,11 +66,10 @@ func readTree(t target) (*tree, error) {
 			return nil, err
 		}
 	}
-	tr.stay = tr.stay || tr.git != "" || len(tr.mounts) > 0
 	return tr, nil
 }
 
-// list reads the entries below dir. It calls check, if it is not nil, for every entry, and stops at an error.
+// list reads the entries below dir, without what is in a git repository. It calls check, if it is not nil, for every entry, and stops at an error.
 func (tr *tree) list(dir string, check func(p string) error) error {
 	return filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || name == dir {
@@ -87,12 +80,7 @@ func (tr *tree) list(dir string, check func(p string) error) error {
 			return err
 		}
 		p := filepath.ToSlash(rel)
-		switch {
-		case isWork(p):
-			tr.works = true
-			return skip(e)
-		case path.Base(p) == gitName:
-			tr.git = p
+		if isWork(p) || path.Base(p) == gitName {
 			return skip(e)
 		}
 		info, err := e.Info()
@@ -240,38 +228,22 @@ func CRLF(dir string, files Files) int {
 	return n
 }
 
-// verify returns an error if root is not the tree that was read. The new tree has what is written to a hard link.
-func (tr *tree) verify(t target, root string, linked map[string]bool) error {
+// verify returns an error if the directory is not the tree that was read.
+func (tr *tree) verify(t target) error {
 	now := newTree(nil)
-	if err := now.list(root, nil); err != nil {
+	if err := now.list(t.dir, nil); err != nil {
 		return err
 	}
-	switch {
-	case now.works && !tr.works:
-		return changed(t, workName)
-	case now.git != tr.git:
-		return changed(t, cmp.Or(now.git, tr.git))
-	}
-	for _, p := range now.paths {
-		if before, ok := tr.info[p]; !ok || !sameEntry(before, now.info[p], linked[p]) {
-			return changed(t, p)
+	for _, p := range lists.SortedUnique(slices.Concat(tr.paths, now.paths)) {
+		before, after := tr.info[p], now.info[p]
+		if before == nil || after == nil || !sameEntry(before, after) {
+			return refuse("run olmgen again", "%s was changed while olmgen was at work, so nothing was written", t.show(p))
 		}
-	}
-	if len(now.paths) != len(tr.paths) {
-		gone := slices.IndexFunc(tr.paths, func(p string) bool { return now.info[p] == nil })
-		return changed(t, tr.paths[gone])
 	}
 	return nil
 }
 
-func changed(t target, p string) error {
-	return refuse("run olmgen again", "%s was changed while olmgen was at work, so nothing was written", t.show(p))
-}
-
-func sameEntry(a, b fs.FileInfo, linked bool) bool {
-	// Windows identifies a file by its name, which changes when trees are swapped.
-	if a.Mode().Type() != b.Mode().Type() || runtime.GOOS != "windows" && !os.SameFile(a, b) {
-		return false
-	}
-	return a.IsDir() || linked || a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+func sameEntry(a, b fs.FileInfo) bool {
+	return a.Mode().Type() == b.Mode().Type() && os.SameFile(a, b) &&
+		(a.IsDir() || a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()))
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,18 +11,16 @@ import (
 
 const ownDirectory = "name a directory of its own"
 
-// target is the output directory, and where Write works.
+// target is a directory or a file that is written, and where Write works.
 type target struct {
-	name   string // as the user wrote it: for messages
-	dir    string // the real directory, no symbolic link in it
-	beside work   // where a new tree is built that replaces the directory
-	inside work   // where files are built that go into the directory one by one
-	stage  string // in beside: the new tree while it is built; the old one while it is removed
-	aside  string // in beside: the old tree, complete, between two renames where no exchange is possible
+	name string   // as the user wrote it: for messages
+	dir  string   // the real directory or file, no symbolic link in it
+	work work     // in a directory, beside a file
+	made []string // directories that were not there and that work needs, the lowest first
 }
 
-// locate resolves name and creates its parents.
-func (d *disk) locate(name string) (target, error) {
+// locate resolves name. It creates nothing.
+func locate(name string, file bool) (target, error) {
 	real, err := realDir(name)
 	if err != nil {
 		return target{}, err
@@ -32,13 +29,15 @@ func (d *disk) locate(name string) (target, error) {
 		if _, err := filepath.EvalSymlinks(real); err != nil {
 			return target{}, refuse("remove the link or make what it points to", "%s: %w", name, err)
 		}
-		return newTarget(name, real), nil
 	}
-	parent := filepath.Dir(real)
-	if err := d.do("mkdirall", parent, func() error { return os.MkdirAll(parent, 0o777) }); err != nil {
-		return target{}, fmt.Errorf("%s: %w", name, err)
+	t := newTarget(name, real)
+	if file {
+		t.work = work(filepath.Join(filepath.Dir(real), "."+filepath.Base(real)+workName))
 	}
-	return newTarget(name, real), nil
+	for dir := filepath.Dir(string(t.work)); !exists(dir); dir = filepath.Dir(dir) {
+		t.made = append(t.made, dir)
+	}
+	return t, nil
 }
 
 // CheckTarget returns an error for a directory or a file that nothing is written to, whether it is there or not: one in
@@ -79,15 +78,11 @@ func realDir(name string) (string, error) {
 }
 
 func newTarget(name, real string) target {
-	beside := work(filepath.Join(filepath.Dir(real), "."+filepath.Base(real)+workName))
-	return target{name: name, dir: real, beside: beside, inside: work(filepath.Join(real, workName)),
-		stage: beside.at(stageName), aside: beside.at(asideName)}
+	return target{name: name, dir: real, work: work(filepath.Join(real, workName))}
 }
 
 // idle reports whether no run is working and none was killed.
-func (t target) idle() bool {
-	return !exists(string(t.beside)) && !exists(string(t.inside))
-}
+func (t target) idle() bool { return !exists(string(t.work)) }
 
 // show returns the name of a file of the directory for messages.
 func (t target) show(path string) string {
@@ -104,31 +99,6 @@ func (t target) checkDirectory(info fs.FileInfo) error {
 		return refuse("name a directory, or - for standard output", "%s is not a directory", t.name)
 	}
 	return nil
-}
-
-// mustStay reports whether the directory cannot be replaced as a whole: something is mounted there, or a process, such
-// as the shell of the user, stands in it.
-func (t target) mustStay(info fs.FileInfo) bool {
-	parent, err := os.Lstat(filepath.Dir(t.dir))
-	return err != nil || isMount(t.dir, info, parent) || holdsWorkingDirectory(info)
-}
-
-func holdsWorkingDirectory(dir fs.FileInfo) bool {
-	wd, err := os.Getwd()
-	if err != nil {
-		return false
-	}
-	if wd, err = filepath.EvalSymlinks(wd); err != nil {
-		return false
-	}
-	for ; ; wd = filepath.Dir(wd) {
-		if i, err := os.Stat(wd); err == nil && os.SameFile(i, dir) {
-			return true
-		}
-		if wd == filepath.Dir(wd) {
-			return false
-		}
-	}
 }
 
 // otherDevice reports whether a directory is on another file system than its parent. It does not ask about files: an

@@ -3,6 +3,7 @@
 package output
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -21,25 +22,27 @@ func TestWriteRefusesSpecialFiles(t *testing.T) {
 // TestGuardIsNoLink checks that a link planted where the guard goes makes no file elsewhere.
 func TestGuardIsNoLink(t *testing.T) {
 	parent := t.TempDir()
-	there := holds{".out.olmgen-work/.gitignore": "*\n", ".out.olmgen-work/lock": "-> elsewhere", "out/mine": "mine"}
+	there := holds{"out/.olmgen-work/.gitignore": "*\n", "out/.olmgen-work/lock": "-> ../elsewhere", "out/mine": "mine"}
 	there.put(t, parent)
 	_, err := Write(filepath.Join(parent, "out"), holds{"a.yaml": "1"}.files(), WriteOptions{})
-	refused(t, err, "cannot write beside")
+	refused(t, err, "cannot write "+filepath.Join(parent, "out"))
 	equal(t, "parent", look(t, parent), there)
 }
 
-// TestGuardByName takes the way of file systems without locks.
-func TestGuardByName(t *testing.T) {
-	parent := t.TempDir()
-	target := newTarget("out", filepath.Join(parent, "out"))
-	d := newDisk()
-	must(t, d.enter(target.beside))
-	release, err := d.guardByName(target, target.beside)
-	must(t, err)
-	_, err = d.guardByName(target, target.beside)
-	refused(t, err, "another olmgen is writing to out")
-	release()
-	clean(t, target.dir)
+// TestWriteWithoutLocks is about file systems without locks: nothing is written, as nothing keeps a second run away.
+func TestWriteWithoutLocks(t *testing.T) {
+	for _, there := range []holds{nil, {"out/mine": "mine"}} {
+		parent := t.TempDir()
+		there.put(t, parent)
+		d := newDisk()
+		d.lock = func(*os.File) error { return errors.ErrUnsupported }
+		_, err := d.update(filepath.Join(parent, "out"), holds{"a.yaml": "1"}.files(), WriteOptions{})
+		refused(t, err, "cannot lock ")
+		if there == nil {
+			there = holds{}
+		}
+		equal(t, "parent", look(t, parent), there)
+	}
 }
 
 // TestWriteForeignOwner is about containers: they run as root and write to directories of a user.

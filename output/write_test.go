@@ -321,10 +321,10 @@ func TestWriteThroughLinkedDirectory(t *testing.T) {
 	clean(t, filepath.Join(parent, "real", "out"))
 }
 
-// TestWriteWithoutExchange takes the way of systems that cannot swap two directories.
-func TestWriteWithoutExchange(t *testing.T) {
+// TestWriteWithoutSwaps takes the way of systems that cannot swap two files.
+func TestWriteWithoutSwaps(t *testing.T) {
 	d := newDisk()
-	d.exchange = func(_, _ string) error { return errors.ErrUnsupported }
+	noSwaps(d)
 	dir := filepath.Join(t.TempDir(), "out")
 	holds{"mine": "mine"}.put(t, dir)
 	for _, text := range []string{"1", "2"} {
@@ -333,30 +333,6 @@ func TestWriteWithoutExchange(t *testing.T) {
 		clean(t, dir)
 		equal(t, "tree", look(t, dir), holds{"a.yaml": text, "mine": "mine"})
 	}
-}
-
-// TestWriteWithoutHardLinks takes the way of file systems that have no second names: foreign files are copied.
-func TestWriteWithoutHardLinks(t *testing.T) {
-	d := newDisk()
-	d.hardlink = func(_, _ string) error { return errors.ErrUnsupported }
-	dir := filepath.Join(t.TempDir(), "out")
-	mustWrite(t, dir, holds{"a.yaml": "1", "b.yaml": "1"}.files(), WriteOptions{})
-	holds{"mine": "mine"}.put(t, dir)
-	mine := filepath.Join(dir, "mine")
-	old := time.Now().Add(-time.Hour).Truncate(time.Second)
-	must(t, os.Chmod(mine, 0o640))
-	must(t, os.Chtimes(mine, old, old))
-	before := lstat(t, mine)
-	_, err := d.update(dir, holds{"a.yaml": "2", "b.yaml": "1"}.files(), WriteOptions{})
-	must(t, err)
-	clean(t, dir)
-	equal(t, "tree", look(t, dir), holds{"a.yaml": "2", "b.yaml": "1", "mine": "mine"})
-	after := lstat(t, mine)
-	if os.SameFile(before, after) {
-		t.Error("not copied")
-	}
-	equal(t, "mode", after.Mode(), before.Mode())
-	equal(t, "time", after.ModTime(), old)
 }
 
 func BenchmarkWrite(b *testing.B) {

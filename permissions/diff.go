@@ -22,9 +22,6 @@ type Diff struct {
 	Facts       []ChangedFact // of owners, in short: gained, moved, then lost, each the worst first
 }
 
-// Empty reports whether nobody gains or loses anything.
-func (d Diff) Empty() bool { return len(d.Permissions)+len(d.Users) == 0 }
-
 // Compare returns what subjects gain and lose, by what they may do and not by how it is written: rules that are split,
 // regrouped, reordered or granted twice are no change. What is allowed in the cluster is allowed in every namespace,
 // so a rule that moves from a namespace to the cluster is one gain, and nothing is lost. A wildcard is a thing of its

@@ -111,14 +111,36 @@ func CatalogImages(objects []*manifest.Object) map[string]string {
 		}
 	}
 	images := map[string]string{}
-	for _, o := range ofOLMv1(objects, olm.KindClusterCatalog) {
-		var c clusterCatalog
-		if _, err := o.Into(&c); err == nil && c.Spec.Source.Image.Ref != "" &&
-			lists.Any(maps.Values(selectors), c.selected) {
-			images[o.Name] = c.Spec.Source.Image.Ref
+	for _, c := range declaredCatalogs(objects) {
+		if c.err == nil && c.Spec.Source.Image.Ref != "" && lists.Any(maps.Values(selectors), c.selected) {
+			images[c.name] = c.Spec.Source.Image.Ref
 		}
 	}
 	return images
+}
+
+// declaredCatalog is a ClusterCatalog of a tree.
+type declaredCatalog struct {
+	clusterCatalog
+	name string
+	err  error // why nobody knows what it says
+}
+
+// decode is a variable so that a test counts its calls.
+var decode = (*manifest.Object).Into
+
+func declaredCatalogs(objects []*manifest.Object) []declaredCatalog {
+	list, found := world.Counted(ofOLMv1(objects, olm.KindClusterCatalog), "")
+	return lists.Map(list, func(o *manifest.Object) declaredCatalog {
+		c := declaredCatalog{name: o.Name}
+		if _, c.err = decode(o, &c.clusterCatalog); c.err != nil {
+			return c
+		}
+		if why := differing(o, found); why != "" {
+			c.err = errors.New(why)
+		}
+		return c
+	})
 }
 
 func selectorOf(selector *metav1.LabelSelector) (labels.Selector, error) {
@@ -140,13 +162,13 @@ func Extensions(objects []*manifest.Object, catalogs Catalogs) (list []Extension
 
 // ofExtensions returns what of says of each ClusterExtension, and those of which it says nothing.
 func ofExtensions[T any](objects []*manifest.Object, catalogs Catalogs,
-	of func(*manifest.Object, []*manifest.Object, Catalogs) (*T, error)) (list []T, unknown []Unknown) {
-	served := ofOLMv1(objects, olm.KindClusterCatalog)
+	of func(*manifest.Object, []declaredCatalog, Catalogs) (*T, error)) (list []T, unknown []Unknown) {
+	declared := declaredCatalogs(objects)
 	asking, found := extensionsOf(objects)
 	for _, o := range asking {
 		if why := differing(o, found); why != "" {
 			unknown = append(unknown, Unknown{Object: o, Why: why, Disputed: true})
-		} else if x, err := of(o, served, catalogs); err == nil {
+		} else if x, err := of(o, declared, catalogs); err == nil {
 			list = append(list, *x)
 		} else {
 			_, ofCatalog := errors.AsType[contentError](err)
@@ -178,8 +200,8 @@ func differing(o *manifest.Object, found []world.Duplicate) string {
 	return found[i].String()
 }
 
-func extensionOf(o *manifest.Object, objects []*manifest.Object, catalogs Catalogs) (*Extension, error) {
-	q, err := askedFor(o, objects, catalogs)
+func extensionOf(o *manifest.Object, declared []declaredCatalog, catalogs Catalogs) (*Extension, error) {
+	q, err := askedFor(o, declared, catalogs)
 	if err != nil {
 		return nil, err
 	}
@@ -206,9 +228,9 @@ func AskedExtensions(objects []*manifest.Object, catalogs Catalogs) (list []Aske
 	return ofExtensions(objects, catalogs, askedFor)
 }
 
-func askedFor(o *manifest.Object, objects []*manifest.Object, catalogs Catalogs) (*Asked, error) {
+func askedFor(o *manifest.Object, declared []declaredCatalog, catalogs Catalogs) (*Asked, error) {
 	q := &Asked{Object: o}
-	if _, err := o.Into(&q.typed); err != nil {
+	if _, err := decode(o, &q.typed); err != nil {
 		return nil, err
 	}
 	from := q.typed.Spec.Source.Catalog
@@ -222,7 +244,7 @@ func askedFor(o *manifest.Object, objects []*manifest.Object, catalogs Catalogs)
 	}
 	q.Selector = from.Selector
 	var err error
-	q.Sources, err = servedTo(from.Selector, objects, catalogs)
+	q.Sources, err = servedTo(from.Selector, declared, catalogs)
 	return q, err
 }
 
@@ -271,36 +293,30 @@ type contentError string
 func (e contentError) Error() string { return string(e) }
 
 // servedTo returns the catalogs that a selector selects: those of the tree, and those that are only known by name.
-func servedTo(selector *metav1.LabelSelector, objects []*manifest.Object,
+func servedTo(selector *metav1.LabelSelector, declared []declaredCatalog,
 	catalogs Catalogs) ([]extension.Source, error) {
 	selects, err := selectorOf(selector)
 	if err != nil {
 		return nil, err
 	}
 	var out []extension.Source
-	declared := map[string]bool{}
-	served, found := world.Counted(ofOLMv1(objects, olm.KindClusterCatalog), "")
-	for _, o := range served {
-		var c clusterCatalog
-		if _, err := o.Into(&c); err != nil {
-			return nil, err
+	for _, c := range declared {
+		if c.err != nil {
+			return nil, c.err
 		}
-		if why := differing(o, found); why != "" {
-			return nil, errors.New(why)
-		}
-		declared[o.Name] = true
 		if !c.selected(selects) {
 			continue
 		}
-		named := func(known extension.Source) bool { return known.Name == o.Name }
+		named := func(known extension.Source) bool { return known.Name == c.name }
 		content := cmp.Or(lists.Find(catalogs.ClusterCatalogs, named).Catalog, catalogs.Others)
 		if content == nil {
-			return nil, contentError("the content of ClusterCatalog " + o.Name + " is not known")
+			return nil, contentError("the content of ClusterCatalog " + c.name + " is not known")
 		}
-		out = append(out, extension.Source{Name: o.Name, Priority: c.Spec.Priority, Catalog: content})
+		out = append(out, extension.Source{Name: c.name, Priority: c.Spec.Priority, Catalog: content})
 	}
 	for _, known := range catalogs.ClusterCatalogs {
-		if !declared[known.Name] && !catalogs.gone("", known.Name) &&
+		named := func(c declaredCatalog) bool { return c.name == known.Name }
+		if !slices.ContainsFunc(declared, named) && !catalogs.gone("", known.Name) &&
 			selects.Matches(labels.Set{LabelCatalogName: known.Name}) {
 			out = append(out, known)
 		}
@@ -347,11 +363,12 @@ func (e *PlayedExtension) state() string {
 
 // playExtensions plays OLM v1 on the ClusterExtensions: it resolves, renders, and creates what nobody else owns.
 func (c *prediction) playExtensions(ctx context.Context, o Options, objects []*manifest.Object) error {
+	declared := declaredCatalogs(objects)
 	asking, found := extensionsOf(objects)
 	for _, x := range asking {
 		e := &PlayedExtension{Cluster: c.clusterName, Name: x.Name, File: x.File, Line: x.Line, object: x}
 		c.extensions = append(c.extensions, e)
-		chosen, err := extensionOf(x, objects, o.Catalogs)
+		chosen, err := extensionOf(x, declared, o.Catalogs)
 		if why := differing(x, found); why != "" {
 			err, e.disputed = errors.New(why), true
 		}

@@ -166,9 +166,10 @@ func (m *movement) extensions(objects []*manifest.Object, older, newer Catalogs)
 	rest, unknown := Extensions(objects, older)
 	m.Unknown = append(m.Unknown, unknown...)
 	m.Operators += len(rest)
+	declared := declaredCatalogs(objects)
 	for i := range rest {
 		was := &rest[i]
-		q, err := askedFor(was.Object, objects, newer)
+		q, err := askedFor(was.Object, declared, newer)
 		if err != nil {
 			m.Unknown = append(m.Unknown, Unknown{Object: was.Object, Why: err.Error()})
 			continue

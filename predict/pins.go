@@ -68,8 +68,8 @@ func Pins(ctx context.Context, t *tree.Tree, o PinOptions) (list []Pin, unknown 
 	return append(list, more...), append(unknown, nobody...), err
 }
 
-func extensionPin(o *manifest.Object, objects []*manifest.Object, catalogs Catalogs) (*Pin, error) {
-	q, err := askedFor(o, objects, catalogs)
+func extensionPin(o *manifest.Object, declared []declaredCatalog, catalogs Catalogs) (*Pin, error) {
+	q, err := askedFor(o, declared, catalogs)
 	if err != nil {
 		return nil, err
 	}

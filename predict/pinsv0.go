@@ -78,13 +78,6 @@ func sameObject(a, b *manifest.Object) bool {
 	return a.File == b.File && a.Line == b.Line && a.Kind == b.Kind && a.Name == b.Name
 }
 
-// manages returns a condition: that an OperatorPolicy makes or changes a Subscription.
-func manages(o *manifest.Object) func(*olm.OperatorPolicy) bool {
-	return func(p *olm.OperatorPolicy) bool {
-		return p.Package == o.Name && (p.Namespace == o.Namespace || p.Namespace == "")
-	}
-}
-
 func (b *pinner) twice(o *manifest.Object) bool {
 	return slices.ContainsFunc(b.objects, func(x *manifest.Object) bool {
 		return x.Name == o.Name && x.Kind == o.Kind && x.Group() == o.Group() && !sameObject(x, o) &&
@@ -94,7 +87,7 @@ func (b *pinner) twice(o *manifest.Object) bool {
 
 // several returns those who ask for one Subscription in several places: the tree is of several clusters.
 func (b *pinner) several(s *world.Subscription) []Unknown {
-	policies := lists.Filter(b.policies, manages(s.Object))
+	policies := lists.Filter(b.policies, world.Manages(s.Namespace, s.Name))
 	switch {
 	case len(policies) > 1:
 		return lists.Map(policies, func(p *olm.OperatorPolicy) Unknown { return oneCluster(p.Object, s.Object) })
@@ -160,7 +153,7 @@ func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pi
 		if s.Namespace != ns || s.Package == "" {
 			continue
 		}
-		p, several := lists.Find(b.policies, manages(s.Object)), b.several(s)
+		p, several := lists.Find(b.policies, world.Manages(s.Namespace, s.Name)), b.several(s)
 		stays := b.stays(s)
 		inTree := slices.ContainsFunc(b.objects, func(o *manifest.Object) bool { return sameObject(o, s.Object) })
 		switch {
@@ -214,7 +207,7 @@ func approval(s *world.Subscription) string {
 
 // shown returns the object of the tree that asks for a Subscription.
 func (b *pinner) shown(s *world.Subscription) *manifest.Object {
-	if p := lists.Find(b.policies, manages(s.Object)); p != nil {
+	if p := lists.Find(b.policies, world.Manages(s.Namespace, s.Name)); p != nil {
 		return p.Object
 	}
 	return s.Object
@@ -222,7 +215,7 @@ func (b *pinner) shown(s *world.Subscription) *manifest.Object {
 
 func (b *pinner) pin(ctx context.Context, state *resolve.State, s *world.Subscription) (p *Pin, err error) {
 	all := resolve.Options{ApproveAll: true}
-	p = &Pin{Object: b.shown(s), Policy: lists.Find(b.policies, manages(s.Object))}
+	p = &Pin{Object: b.shown(s), Policy: lists.Find(b.policies, world.Manages(s.Namespace, s.Name))}
 	start := *state
 	start.Subscriptions, start.CSVs = slices.Clone(state.Subscriptions), slices.Clone(state.CSVs)
 	sub := subscriptionIn(&start, s.Name)
@@ -371,7 +364,7 @@ func (b *pinner) mover(start *resolve.State, s *world.Subscription, pkg *catalog
 		}
 		return i
 	}
-	from, approved := sub.InstalledCSV, slices.ContainsFunc(b.policies, manages(s.Object))
+	from, approved := sub.InstalledCSV, slices.ContainsFunc(b.policies, world.Manages(s.Namespace, s.Name))
 	return func(to string) Move {
 		return Move{Old: install(from), New: install(to), Approval: sub.Manual && !approved}
 	}
@@ -457,7 +450,7 @@ func SubscribedNamespaces(ctx context.Context, t *tree.Tree, namespace string, c
 		one := Subscribed{State: state}
 		for _, s := range state.Subscriptions {
 			by := r.sub(ns, s.Name).Object
-			one.Subscriptions = append(one.Subscriptions, Subscriber{by, lists.Find(r.policies, manages(by))})
+			one.Subscriptions = append(one.Subscriptions, Subscriber{by, lists.Find(r.policies, world.Manages(by.Namespace, by.Name))})
 		}
 		list = append(list, one)
 	}

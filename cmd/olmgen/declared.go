@@ -77,6 +77,7 @@ type declaration struct {
 	*config.Config
 	file, dir string // dir is what its paths are relative to
 	output    string
+	revision  review.Revision              // that the file is of; zero: the work tree
 	skip      func(group, bundle int) bool // the bundles that are left out; may be nil
 }
 
@@ -331,12 +332,13 @@ func unknownError(operators int) error {
 		text.Count(operators, "operator")), "pass the content of the catalogs with --catalog")
 }
 
-func (f *renderFlags) reviewConfig(cmd *cobra.Command, file string) (*review.Subject, error) {
+func (f *renderFlags) reviewConfig(cmd *cobra.Command, file string, revision review.Revision) (*review.Subject,
+	error) {
 	c, dir, err := readConfig(cmd.InOrStdin(), file)
 	if err != nil {
 		return nil, err
 	}
-	return f.reviewDeclared(cmd, declaration{Config: c, file: file, dir: dir})
+	return f.reviewDeclared(cmd, declaration{Config: c, file: file, dir: dir, revision: revision})
 }
 
 func (f *renderFlags) reviewDeclared(cmd *cobra.Command, d declaration) (*review.Subject, error) {
@@ -355,7 +357,7 @@ func (f *renderFlags) reviewDeclared(cmd *cobra.Command, d declaration) (*review
 		return nil, err
 	}
 	r.Operator = permissions.Operator{Name: filepath.ToSlash(d.file)}
-	r.MovePaths(func(i int, name string) string { return review.PathIn(all.Opened[i].Ref, name) })
+	r.MovePaths(func(i int, name string) string { return d.revision.Named(review.PathIn(all.Opened[i].Ref, name)) })
 	return r, nil
 }
 

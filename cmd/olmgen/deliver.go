@@ -384,7 +384,7 @@ func writeFiles(files []outFile, replace bool, hint string) error {
 		}
 		if f.held == nil {
 			var err error
-			if f.held, err = output.Hold(f.name); err != nil {
+			if f.held, err = output.HoldFile(f.name); err != nil {
 				return err
 			}
 			defer f.held.Release()

@@ -130,15 +130,15 @@ func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
 	if err := f.refuseTreeFlags(cmd, sides); err != nil {
 		return err
 	}
-	names := review.Revised([2]review.Revision{sides[0].Revision, sides[1].Revision})
+	named := func(text string) string { return sides[1].Named(sides[0].Named(text)) }
 	if f.git != "" {
 		stderr := cmd.ErrOrStderr()
-		cmd.SetErr(&renamingWriter{stderr, names})
+		cmd.SetErr(&renamingWriter{stderr, named})
 		defer cmd.SetErr(stderr)
 	}
 	report, err := f.compare(cmd, sides)
 	if err != nil {
-		return renamedError(err, names)
+		return renamedError(err, named)
 	}
 	if err := print.Report(cmd.OutOrStdout(), report, f.format); err != nil {
 		return err
@@ -307,13 +307,11 @@ func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Opt
 
 // read reads one side, and plays a tree on what is there. A NEW source goes to the namespace and OperatorGroup of OLD.
 func (f *diffFlags) read(cmd *cobra.Command, s side, on review.TreeOptions) (*review.Subject, error) {
-	var r *review.Subject
-	var err error
 	switch {
 	case s.Empty:
 		return review.FromObjects(nil, permissions.Operator{}, "")
 	case source.IsRenderConfig(s.Ref):
-		r, err = f.render.reviewConfig(cmd, s.Ref)
+		return f.render.reviewConfig(cmd, s.Ref, s.Revision)
 	case s.tree != nil:
 		catalogs := f.catalogs
 		if s.old && len(f.oldCatalogs) > 0 {
@@ -323,18 +321,10 @@ func (f *diffFlags) read(cmd *cobra.Command, s side, on review.TreeOptions) (*re
 	case !s.old && len(on.Over.Operators) == 1:
 		profile, _ := f.render.options.Text(generate.OptionProfile)
 		descoped := cmp.Or(s.profile, generate.Profile(profile)) == generate.ProfileDescoped // has no install mode
-		r, err = review.Upgrade(on.Over, f.modeGiven() || descoped,
+		return review.Upgrade(on.Over, f.modeGiven() || descoped,
 			func(change func(*config.Group)) (*review.Subject, error) { return f.source(cmd, s, change) })
-	default:
-		r, err = f.source(cmd, s, nil)
 	}
-	if err != nil {
-		return nil, err
-	}
-	if s.Ref != s.Name {
-		r.NameRevision(path.Clean(filepath.ToSlash(s.Ref)), s.Name)
-	}
-	return r, nil
+	return f.source(cmd, s, nil)
 }
 
 // modeGiven reports whether the user chose the install mode or the target namespaces.
@@ -354,7 +344,7 @@ func (f *diffFlags) source(cmd *cobra.Command, s side, change func(*config.Group
 		}
 	})
 	if err == nil {
-		r.MovePaths(func(_ int, file string) string { return review.PathIn(s.Ref, file) })
+		r.MovePaths(func(_ int, file string) string { return s.Named(review.PathIn(s.Ref, file)) })
 	} else if _, ok := errors.AsType[*bundle.ChoiceError](err); ok && s.old && f.oldVersion != "" {
 		err = manifest.WithHint(err, "name another OLD, or leave out --old-version")
 	}
@@ -444,10 +434,10 @@ func (f *diffFlags) compareClusters(cmd *cobra.Command, sides [2]side, pairs []r
 }
 
 // renamedError names the files of a Git revision in an error.
-func renamedError(err error, names *strings.Replacer) error {
+func renamedError(err error, named func(string) string) error {
 	message, hint := config.ErrorText(err, func(manifest.Option) string { return "" })
-	if named := names.Replace(message); named != message {
-		return manifest.WithHint(errors.New(named), names.Replace(hint))
+	if renamed := named(message); renamed != message {
+		return manifest.WithHint(errors.New(renamed), named(hint))
 	}
 	return err
 }
@@ -455,10 +445,10 @@ func renamedError(err error, names *strings.Replacer) error {
 // renamingWriter names the files of a Git revision in messages.
 type renamingWriter struct {
 	w     io.Writer
-	names *strings.Replacer
+	named func(string) string
 }
 
 func (r *renamingWriter) Write(p []byte) (int, error) {
-	_, err := io.WriteString(r.w, r.names.Replace(string(p)))
+	_, err := io.WriteString(r.w, r.named(string(p)))
 	return len(p), err
 }

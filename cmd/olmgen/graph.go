@@ -53,7 +53,7 @@ func newGraph() *cobra.Command {
 		}, f.draw)
 	flags := cmd.Flags()
 	fileFlag(flags, &f.files)
-	formatFlag(cmd, &f.format, []findings.Format{findings.Mermaid, findings.SVG, findings.HTML, findings.DOT})
+	formatFlag(cmd, &f.format, []findings.Format{findings.Mermaid, findings.SVG, findings.HTML})
 	flags.StringVar(&f.from, "from", "", "in an update graph: show the path from a `VERSION`, or the name of its CSV")
 	f.catalogs.register(flags)
 	f.register(cmd, reviewed)
@@ -69,11 +69,8 @@ func (f *graphFlags) draw(cmd *cobra.Command, args []string) error {
 	if path, ok := f.updateGraph(args); ok {
 		return f.drawUpdates(cmd, path)
 	}
-	switch {
-	case f.from != "":
+	if f.from != "" {
 		return &usageError{"--from is for the update graph of a catalog", "write catalog:DIR, without --version"}
-	case f.format == findings.DOT:
-		return &usageError{"--format dot is for the update graph of a catalog", "choose mermaid, svg or html"}
 	}
 	operator, err := f.operator(cmd, args)
 	if err != nil {

@@ -26,7 +26,11 @@ func TestHeldFromTheFirstRead(t *testing.T) {
 		{"olmgen.yaml", "init --append " + bundle},
 	} {
 		for _, busy := range []bool{true, false} {
-			h, err := output.Hold(c.held)
+			hold := output.HoldFile
+			if c.held == "pin" {
+				hold = output.Hold
+			}
+			h, err := hold(c.held)
 			must(t, err)
 			if !busy {
 				h.Release()
@@ -40,7 +44,7 @@ func TestHeldFromTheFirstRead(t *testing.T) {
 			if busy {
 				h.Release()
 			}
-			if left, err := filepath.Glob("*/.*.olmgen-work"); err != nil || len(left) > 0 {
+			if left, err := filepath.Glob("*/.*olmgen-work"); err != nil || len(left) > 0 {
 				t.Errorf("%s left %v", c.command, left)
 			}
 		}

@@ -137,7 +137,7 @@ func (f *initFlags) content(cmd *cobra.Command, name string, bundles []config.In
 		return nil, &usageError{"--append cannot be given with --directory, --force or -o -", "leave one of them out"}
 	}
 	var err error
-	if f.held, err = output.Hold(f.output); err != nil {
+	if f.held, err = output.HoldFile(f.output); err != nil {
 		return nil, err
 	}
 	data, err := whole.ReadFile(f.output, budget.RenderConfig)

@@ -350,23 +350,8 @@ func nearFlag(cmd *cobra.Command, err error) string {
 	return ""
 }
 
-// gone has what to write in place of flags that olmgen had.
-var gone = map[string]string{
-	"write-baseline":      "write --format baseline > FILE",
-	"global-namespace":    "write --catalog NAMESPACE/NAME=DIR,global",
-	"diff exit-code":      "write --fail-on any",
-	"render stat":         "write --check=stat",
-	"render name-only":    "write --check=names",
-	"graph blast-radius":  "leave it out",
-	"installer-rbac from": "name the path without --from",
-	"installer-rbac tree": "name the path without --tree",
-}
-
-// insteadOf returns what to write in place of a flag that the command had, or "".
+// insteadOf returns what to write in place of a flag of another command, or "".
 func insteadOf(cmd *cobra.Command, flag string) string {
-	if instead := cmp.Or(gone[cmd.Name()+" "+flag], gone[flag]); instead != "" {
-		return instead
-	}
 	if cmd.Flags().Lookup("install-mode") == nil {
 		return "" // it renders nothing
 	}

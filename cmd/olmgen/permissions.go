@@ -82,7 +82,7 @@ func (f *permissionsFlags) read(cmd *cobra.Command, refs []string) (*review.Subj
 	}
 	var list []*review.Subject
 	for _, file := range f.render.files {
-		r, err := f.render.reviewConfig(cmd, file)
+		r, err := f.render.reviewConfig(cmd, file, review.Revision{})
 		if err != nil {
 			return nil, err
 		}

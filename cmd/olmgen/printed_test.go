@@ -82,7 +82,7 @@ func fill(v reflect.Value, depth int) {
 // the direction of text or a log.
 func TestPrintedTypes(t *testing.T) {
 	formats := []findings.Format{findings.Text, findings.Markdown, findings.HTML, findings.JSON, findings.YAML,
-		findings.SARIF, findings.CSV, findings.Tabular, findings.SVG, findings.Mermaid, findings.DOT}
+		findings.SARIF, findings.CSV, findings.Tabular, findings.SVG, findings.Mermaid}
 	for _, zero := range printedTypes {
 		v := reflect.New(reflect.TypeOf(zero).Elem())
 		fill(v.Elem(), 0)

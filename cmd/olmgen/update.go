@@ -244,7 +244,7 @@ func (f *updateFlags) channelsByPackage() (map[string]string, error) {
 // hold keeps other runs from writing a file that will be written, until this one ends.
 func (f *updateFlags) hold(file string) (err error) {
 	if !f.dryRun && f.held[file] == nil {
-		f.held[file], err = output.Hold(filepath.FromSlash(file))
+		f.held[file], err = output.HoldFile(filepath.FromSlash(file))
 	}
 	return err
 }

@@ -110,9 +110,14 @@ func (w *World) groupsOfCSVs() {
 
 // Managed returns the OperatorPolicy that manages a Subscription, or nil.
 func (w *World) Managed(namespace, name string) *olm.OperatorPolicy {
-	return lists.Find(w.Policies, func(p *olm.OperatorPolicy) bool {
+	return lists.Find(w.Policies, Manages(namespace, name))
+}
+
+// Manages returns a condition: that an OperatorPolicy makes or changes a Subscription.
+func Manages(namespace, name string) func(*olm.OperatorPolicy) bool {
+	return func(p *olm.OperatorPolicy) bool {
 		return p.Installs() && p.Package == name && (p.Namespace == namespace || p.Namespace == "")
-	})
+	}
 }
 
 // StartingApproves reports whether startingCSV of a Subscription says what is approved once an operator is installed:

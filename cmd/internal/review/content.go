@@ -170,19 +170,15 @@ func catalogNames(objects []*manifest.Object) (known map[string]bool, any map[bo
 	w.Complete(false, nil)
 	known, any = map[string]bool{}, map[bool]bool{false: slices.ContainsFunc(w.Policies,
 		func(p *olm.OperatorPolicy) bool { return p.Unknown != "" })}
-	name := func(c Content, content bool) { known[c.key()] = known[c.key()] || content }
+	name := func(c Content, content bool) {
+		if c.Name != "" {
+			known[c.key()] = known[c.key()] || content
+		}
+	}
 	asked := resolve.Of(w)
 	for _, s := range asked.Namespaces {
 		for _, sub := range s.Subscriptions {
 			name(Content{Namespace: sub.SourceNamespace, Name: sub.Source}, false)
-		}
-	}
-	subscriptions := lists.Filter(objects, func(o *manifest.Object) bool {
-		return o.Kind == v1alpha1.SubscriptionKind && o.Group() == olm.Group
-	})
-	for _, of := range lists.Groups(subscriptions, func(o *manifest.Object) string { return o.Root }) { // any cluster's
-		for _, s := range world.Read(of, "").Subscriptions {
-			name(Content{Namespace: s.SourceNamespace, Name: s.Source}, false)
 		}
 	}
 	for _, s := range asked.CatalogSources {
@@ -190,6 +186,10 @@ func catalogNames(objects []*manifest.Object) (known map[string]bool, any map[bo
 	}
 	for _, o := range objects {
 		switch {
+		case o.Kind == v1alpha1.SubscriptionKind && o.Group() == olm.Group: // of any root
+			namespace, _ := o.Get("spec", "sourceNamespace")
+			source, _ := o.Get("spec", "source")
+			name(Content{Namespace: olm.Text(namespace), Name: olm.Text(source)}, false)
 		case o.Group() != olm.GroupV1:
 		case o.Kind == olm.KindClusterCatalog:
 			name(Content{Name: o.Name, Cluster: true}, true)

@@ -115,14 +115,15 @@ func readByOLM(o *manifest.Object) bool {
 func (s *Subject) follow(ctx context.Context, base *outcome, carried []Planned) (plan []Planned, err error) {
 	h := s.outcome
 	control := base.report
-	if len(predict.Changes(control, h.report)) > 0 || len(h.report.Updates) > 0 {
+	s.said = predict.Changes(control, h.report)
+	if len(s.said) > 0 || len(h.report.Updates) > 0 {
 		// the older state once more on its own outcome: what OLM does without a change of Git
 		again, _ := base.over(ctx, base)
 		if control, err = base.options.check(ctx, again); err != nil {
 			return nil, err
 		}
+		s.said = predict.Changes(control, h.report)
 	}
-	s.said = predict.Changes(control, h.report)
 	live := lists.By(base.report.After, h.options.key)
 	changed := lists.Filter(h.tree.Objects, func(x *manifest.Object) bool {
 		old := live[h.options.key(x)]

@@ -61,38 +61,6 @@ func (s *Subject) objects() [][]*manifest.Object {
 	return out
 }
 
-// NameRevision names the files below checkout as those of a Git revision: name is the revision, a colon and their path.
-func (s *Subject) NameRevision(checkout, name string) {
-	dir := path.Dir(checkout)
-	revision, below, _ := strings.Cut(name, ":")
-	seen := map[*manifest.Object]bool{}
-	named := func(file string) string {
-		if !filepath.IsAbs(filepath.FromSlash(file)) {
-			return file
-		}
-		if rest, ok := strings.CutPrefix(file, checkout); ok {
-			return name + rest
-		}
-		if rel, err := filepath.Rel(dir, filepath.FromSlash(file)); err == nil { // what a RenderConfig names
-			return revision + ":" + path.Join(path.Dir(below), filepath.ToSlash(rel))
-		}
-		return file
-	}
-	rename := func(o *manifest.Object) {
-		if o != nil && !seen[o] {
-			seen[o] = true
-			o.File = named(o.File)
-		}
-	}
-	for _, o := range slices.Concat(s.objects()...) {
-		rename(o)
-	}
-	for i := range s.CSVs {
-		rename(s.CSVs[i].Object)
-		moveProperties(&s.Operators[i], named)
-	}
-}
-
 // moveProperties puts other paths in the place of those of an operator's dependencies, properties and annotations.
 func moveProperties(o *compare.Operator, to func(file string) string) {
 	if o.MetadataFile != "" {
@@ -201,16 +169,15 @@ func Checkout(name, oldRev, newRev string) (sides [2]Revision, remove func(), er
 	return sides, func() { os.RemoveAll(dir) }, nil
 }
 
-// Revised returns what names the files of Git revisions in messages.
-func Revised(sides [2]Revision) *strings.Replacer {
-	var pairs []string
-	for _, s := range sides {
-		if s.Root != "" {
-			rev, _, _ := strings.Cut(s.Name, ":")
-			pairs = append(pairs, s.Ref, s.Name, s.Root+string(filepath.Separator), rev+":")
-		}
+// Named returns a path or a message with the files of the revision as a person calls them.
+func (r Revision) Named(text string) string {
+	if r.Root == "" {
+		return text
 	}
-	return strings.NewReplacer(pairs...)
+	rev, _, _ := strings.Cut(r.Name, ":")
+	root := r.Root + string(filepath.Separator)
+	return strings.NewReplacer(r.Ref, r.Name, filepath.ToSlash(r.Ref), r.Name,
+		root, rev+":", filepath.ToSlash(root), rev+":").Replace(text)
 }
 
 // isNew reports whether a path is in NEW and not in OLD, which is then empty.

@@ -60,15 +60,13 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-func TestNameRevision(t *testing.T) {
-	in, beside, other := &manifest.Object{File: "/tmp/x/0/clusters/prod/a.yaml"},
-		&manifest.Object{File: "/tmp/x/0/clusters/bundle/b.yaml"}, &manifest.Object{File: "c.yaml"}
-	s := &Subject{All: []*manifest.Object{in, in, beside, other}}
-	s.NameRevision("/tmp/x/0/clusters/prod", "HEAD:clusters/prod")
-	for o, want := range map[*manifest.Object]string{in: "HEAD:clusters/prod/a.yaml",
-		beside: "HEAD:clusters/bundle/b.yaml", other: "c.yaml"} {
-		if o.File != want {
-			t.Errorf("%s, want %s", o.File, want)
+// A file of a revision is called as Git calls it, also one that a RenderConfig names beside it.
+func TestNamed(t *testing.T) {
+	r := Revision{Ref: "/tmp/x/0/clusters/prod", Name: "HEAD:clusters/prod", Root: "/tmp/x/0"}
+	for file, want := range map[string]string{"/tmp/x/0/clusters/prod/a.yaml": "HEAD:clusters/prod/a.yaml",
+		"/tmp/x/0/clusters/bundle/b.yaml": "HEAD:clusters/bundle/b.yaml", "c.yaml": "c.yaml"} {
+		if got := r.Named(file); got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/updates"
 )
 
-// Make the update graph of a package. Graph.SVG, Graph.Mermaid and Graph.DOT draw it.
+// Make the update graph of a package. Graph.SVG and Graph.Mermaid draw it.
 func ExampleNewGraph() {
 	c, err := catalog.Read(context.Background(), "../../../examples/catalog/configs", catalog.Options{})
 	if err != nil {

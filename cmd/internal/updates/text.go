@@ -55,53 +55,20 @@ func (g *Graph) Mermaid(w io.Writer) error {
 var arrows = map[catalog.EdgeKind]string{
 	catalog.Replaces: "-->", catalog.Skips: "-. skips .->", catalog.SkipRange: "-. skipRange .->", Path: "==>"}
 
-// nodeClasses are the classes of nodes, with their looks in Mermaid and DOT.
+// nodeClasses are the classes of nodes, with their looks in Mermaid.
 var nodeClasses = []struct {
-	name, mermaid, dot string
-	is                 func(Node) bool
+	name, mermaid string
+	is            func(Node) bool
 }{
-	{"head", "stroke-width:4px", "penwidth=3", func(n Node) bool { return n.Head }},
-	{"deprecated", "stroke:#cf222e,stroke-dasharray:6 4", "color=\"#cf222e\"",
-		func(n Node) bool { return n.Deprecated != "" }},
-	{"outside", "stroke-dasharray:2 4", "style=dotted", func(n Node) bool { return n.Outside || n.Missing }},
-	{"path", "fill:#ffd8b5,color:#1f2328", "fillcolor=\"#ffd8b5\"", func(n Node) bool { return n.OnPath }},
-}
-
-// DOT writes the graph for Graphviz. Arrows lead from a release to its update. The error is that of w.
-func (g *Graph) DOT(w io.Writer) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "digraph %s {\n  rankdir=BT\n", picture.DOT(g.Package))
-	b.WriteString("  node [shape=box, fontname=monospace]\n  edge [fontname=monospace, fontsize=10]\n")
-	for i, l := range g.Lanes {
-		fmt.Fprintf(&b, "  subgraph cluster_%d {\n    label=%s\n", i, picture.DOT(l.title()))
-		for j, n := range l.Nodes {
-			attributes := []string{"label=" + picture.DOT(n.Label), "tooltip=" + picture.DOT(n.tooltip())}
-			for _, c := range nodeClasses {
-				if c.is(n) {
-					attributes = append(attributes, c.dot)
-				}
-			}
-			if n.OnPath && !n.Outside && !n.Missing {
-				attributes = append(attributes, "style=filled")
-			}
-			fmt.Fprintf(&b, "    c%dn%d [%s]\n", i, j, strings.Join(attributes, ", "))
-		}
-		for _, e := range l.Edges {
-			look := map[catalog.EdgeKind]string{catalog.Replaces: "", catalog.Skips: " [style=dashed, label=skips]",
-				catalog.SkipRange: " [style=dotted, label=skipRange]", Path: " [penwidth=3, color=\"#bc4c00\"]"}[e.Kind]
-			fmt.Fprintf(&b, "    c%dn%d -> c%dn%d%s\n", i, e.From, i, e.To, look)
-		}
-		b.WriteString("  }\n")
-	}
-	b.WriteString("}\n")
-	_, err := io.WriteString(w, b.String())
-	return err
+	{"head", "stroke-width:4px", func(n Node) bool { return n.Head }},
+	{"deprecated", "stroke:#cf222e,stroke-dasharray:6 4", func(n Node) bool { return n.Deprecated != "" }},
+	{"outside", "stroke-dasharray:2 4", func(n Node) bool { return n.Outside || n.Missing }},
+	{"path", "fill:#ffd8b5,color:#1f2328", func(n Node) bool { return n.OnPath }},
 }
 
 // Formats returns the drawing as a picture and as the text of one.
 func (g *Graph) Formats() map[findings.Format]func(io.Writer) error {
-	return map[findings.Format]func(io.Writer) error{findings.Mermaid: g.Mermaid, findings.SVG: g.SVG,
-		findings.DOT: g.DOT}
+	return map[findings.Format]func(io.Writer) error{findings.Mermaid: g.Mermaid, findings.SVG: g.SVG}
 }
 
 // Document returns the graph as a page: the drawing, and below it the entries of each channel with what they update.

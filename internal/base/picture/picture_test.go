@@ -62,9 +62,6 @@ func TestEscape(t *testing.T) {
 	if got, want := Mermaid(hostile), "#34;#93;#59; x--#62;y #60;b a='1'#62;#38;#35;1#59;#37;#123;#96;  #92;end"; got != want {
 		t.Errorf("Mermaid: %s, want %s", got, want)
 	}
-	if got, want := DOT(hostile), `"\"]; x-->y <b a='1'>&#1;%{`+"` "+`\n\\end"`; got != want {
-		t.Errorf("DOT: %s, want %s", got, want)
-	}
 }
 
 func TestTextWidth(t *testing.T) {

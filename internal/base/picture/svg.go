@@ -1,4 +1,4 @@
-// Package picture holds what the pictures in reports share: SVG elements, with the escaping of SVG, Mermaid and DOT.
+// Package picture holds what the pictures in reports share: SVG elements, with the escaping of SVG and Mermaid.
 package picture
 
 import (
@@ -131,22 +131,6 @@ func Mermaid(s string) string {
 		}
 		return special
 	})
-}
-
-// DOT returns a text as a quoted identifier of Graphviz ("The DOT Language", double-quoted strings).
-func DOT(s string) string {
-	return `"` + escape(s, func(b *strings.Builder, c rune) bool {
-		switch c {
-		case '"', '\\':
-			b.WriteByte('\\')
-			b.WriteRune(c)
-		case '\n':
-			b.WriteString(`\n`)
-		default:
-			return false
-		}
-		return true
-	}) + `"`
 }
 
 // escape has write replace characters, if it reports so, and puts blanks in the place of those that are not printable.
