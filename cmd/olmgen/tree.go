@@ -14,12 +14,14 @@ import (
 	"github.com/spf13/pflag"
 
 	fbc "github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/cmd/internal/beside"
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/internal/writes"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict"
 	"github.com/olmgen/olmgen/source"
@@ -29,6 +31,9 @@ import (
 type treeFlags struct {
 	all, allowUnknown bool
 	exclude, clusters []string
+
+	helm        beside.Renderer // of charts
+	kubeVersion string          // that they are rendered for; empty: the one that olmgen knows best
 
 	counting       sync.Mutex
 	roots, unknown int // that were read, and that could not be built
@@ -40,6 +45,7 @@ type treeFlags struct {
 
 // register adds the flags, and has the command fail if a part of a tree is unknown.
 func (f *treeFlags) register(cmd *cobra.Command) {
+	f.helm.Program = &beside.Program{Name: beside.Helm, Does: "renders charts"}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.exclude, "exclude", nil,
 		"leave out files and directories like `PATTERN`, as in .gitignore; may be repeated. The file .olmgenignore "+
@@ -80,6 +86,7 @@ func (f *treeFlags) read(cmd *cobra.Command, paths []string, o tree.Options) (*t
 		}
 	}
 	o.All, o.Exclude, o.Clusters, o.Stdin = f.all, f.exclude, f.clusters, cmd.InOrStdin()
+	o.Charts, o.KubeVersion = f.helm, cmp.Or(f.kubeVersion, writes.Version)
 	t, err := tree.Read(cmd.Context(), paths, o)
 	if bad, ok := errors.AsType[*manifest.Error](err); ok && bad.File == "" { // a pattern of the command line
 		return nil, &usageError{"--exclude: " + bad.Msg, bad.Tip}

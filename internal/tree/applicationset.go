@@ -41,13 +41,14 @@ func (a *applied) applicationSet(o *manifest.Object, spec map[string]any) ([]tar
 	}
 	var list []target
 	var unknown []*manifest.Error
-	template := mapping(mapping(spec["template"])["spec"])
+	template := mapping(spec["template"])
 	if spec["templatePatch"] != nil {
 		unknown = append(unknown, o.Errorf("spec.templatePatch", "olmgen does not apply a templatePatch"))
 	}
 	for _, p := range sets {
 		filled, _ := p.fill(template).(map[string]any)
-		targets, why := applicationTargets(o, filled, "spec.template.spec")
+		targets, why := applicationTargets(o, str(mapping(filled["metadata"])["name"]), mapping(filled["spec"]),
+			"spec.template.spec")
 		list, unknown = append(list, targets...), append(unknown, why...)
 	}
 	return list, unknown

@@ -29,10 +29,13 @@ type target struct {
 	field     string // of by, that names it
 	dir       string // below the repository, with slashes
 	options   kustomization.Options
-	elsewhere bool           // by is in another cluster, or it is not known
-	namespace string         // that Argo CD gives to objects without one
-	plain     *plainOptions  // how Argo CD reads a directory of manifests; nil for Flux
-	postBuild *substitutions // nil for none
+	elsewhere bool   // by is in another cluster, or it is not known
+	namespace string // that objects without one get
+	// namespaceAt is the field of by that has it.
+	namespaceAt string
+	chart       *release       // if the directory has a chart; nil: it cannot be one
+	plain       *plainOptions  // how Argo CD reads a directory of manifests; nil for Flux
+	postBuild   *substitutions // nil for none
 }
 
 // plainOptions are the field directory of a source of Argo CD (argoproj/argo-cd: ApplicationSourceDirectory).
@@ -50,19 +53,20 @@ func (a *applied) targetsOf(o *manifest.Object) (list []target, unknown []*manif
 	spec := mapping(value["spec"])
 	switch o.Kind {
 	case "Application":
-		return applicationTargets(o, spec, "spec")
+		return applicationTargets(o, o.Name, spec, "spec")
 	case "ApplicationSet":
 		return a.applicationSet(o, spec)
 	case "Kustomization":
 		return fluxTargets(o, spec)
 	}
-	return nil, []*manifest.Error{o.Errorf("spec.chart", "olmgen renders no chart of a HelmRelease")}
+	return fluxRelease(o, spec)
 }
 
 // isOfEngine reports whether a GitOps engine applies what an object names.
 func isOfEngine(o *manifest.Object) bool { return o.Group() != "" && o.Group() == engineKinds[o.Kind] }
 
-func applicationTargets(o *manifest.Object, spec map[string]any, at string) ([]target, []*manifest.Error) {
+// applicationTargets returns what an Application applies. app is its name, at the field of o that is its spec.
+func applicationTargets(o *manifest.Object, app string, spec map[string]any, at string) ([]target, []*manifest.Error) {
 	var list []target
 	var unknown []*manifest.Error
 	destination := mapping(spec["destination"])
@@ -82,13 +86,14 @@ func applicationTargets(o *manifest.Object, spec map[string]any, at string) ([]t
 		dir, ok := source["path"].(string)
 		switch {
 		case str(source["chart"]) != "":
-			unknown = append(unknown, o.Errorf(field+".chart", "olmgen renders no chart of an Application"))
+			unknown = append(unknown, o.Errorf(field+".chart", "the chart %s of %s is not in this tree",
+				str(source["chart"]), str(source["repoURL"])))
 		case !ok:
 		case isTemplate(dir):
 			unknown = append(unknown, o.Errorf(field+".path", "the path of an Application depends on its generator"))
-		case isTemplate(fmt.Sprint(source["kustomize"])):
-			unknown = append(unknown, o.Errorf(field+".kustomize",
-				"the options of an Application depend on its generator"))
+		case isTemplate(fmt.Sprint(source["kustomize"])),
+			o.Kind == "ApplicationSet" && isTemplate(fmt.Sprint(source["helm"], app)):
+			unknown = append(unknown, o.Errorf(field, "the options of an Application depend on its generator"))
 		case clean(dir) == "":
 			unknown = append(unknown, o.Errorf(field+".path", anyTop))
 		case source["plugin"] != nil:
@@ -96,7 +101,8 @@ func applicationTargets(o *manifest.Object, spec map[string]any, at string) ([]t
 		default:
 			directory := mapping(source["directory"])
 			list = append(list, target{by: o, field: field + ".path", dir: clean(dir), elsewhere: !here,
-				namespace: namespace,
+				namespace: namespace, namespaceAt: at + ".destination.namespace",
+				chart: argoRelease(o, app, namespace, field, source),
 				plain: &plainOptions{directory["recurse"] == true, str(directory["include"]),
 					str(directory["exclude"])},
 				options: kustomization.Options{By: o,
@@ -206,7 +212,7 @@ func (t target) withNamespace(objects []*manifest.Object) []*manifest.Object {
 		meta["namespace"] = t.namespace
 		out[i] = o.Build(value, func(field string) manifest.Place {
 			if field == "metadata.namespace" {
-				file, line := t.by.PlaceOf("spec.destination.namespace")
+				file, line := t.by.PlaceOf(t.namespaceAt)
 				return manifest.Place{File: file, Line: line}
 			}
 			return o.SetBy(field)
@@ -279,12 +285,13 @@ func substitutionsOf(o *manifest.Object, spec map[string]any) *substitutions {
 }
 
 // settle reads the variables of ConfigMaps. missing is the first source that is not in the tree.
-func (s *substitutions) settle(configMap func(by *manifest.Object, name string) *manifest.Object) (missing string) {
+func (s *substitutions) settle(holder func(kind string, by *manifest.Object, name string) *manifest.Object) (
+	missing string) {
 	values := map[string]value{}
 	for _, from := range s.from {
 		var found *manifest.Object
 		if from.kind == "ConfigMap" {
-			found = configMap(s.by, from.name)
+			found = holder(from.kind, s.by, from.name)
 		}
 		if found != nil {
 			data, _ := found.Get("data")

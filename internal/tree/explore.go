@@ -34,7 +34,7 @@ type nodeKey struct {
 	dir       string
 	namespace string
 	plain     plainOptions
-	by        string // the object whose variables count
+	by        string // the object whose variables count, or that renders the chart, with the name of the Application
 }
 
 type explorer struct {
@@ -128,7 +128,11 @@ func (x *explorer) apply(t target, from *node) *node {
 	if t.postBuild != nil {
 		key.by = fmt.Sprintf("%s:%d", t.by.File, t.by.Line)
 	}
-	if has(real, ".argocd-source.yaml") && t.plain != nil {
+	isChart := x.isChart(t, real)
+	if isChart {
+		key.by = fmt.Sprintf("%s:%d %s", t.by.File, t.by.Line, t.chart.name)
+	}
+	if isChart || has(real, ".argocd-source.yaml") && t.plain != nil {
 		return x.build(key, t, from)
 	}
 	if key.k = x.builder.With(real, t.options); key.k != nil {
@@ -187,7 +191,7 @@ func (x *explorer) build(key nodeKey, t target, from *node) *node {
 	}
 	objects, err := x.objects(key, t)
 	if err == nil && t.postBuild != nil {
-		objects, err = t.postBuild.apply(objects, t.postBuild.settle(x.configMap))
+		objects, err = t.postBuild.apply(objects, t.postBuild.settle(x.holder))
 	}
 	if err != nil {
 		n.unknown = (&manifest.Object{File: n.name}).AsError(err)
@@ -203,8 +207,10 @@ func (x *explorer) objects(key nodeKey, t target) ([]*manifest.Object, error) {
 		return x.builder.Build(key.k)
 	case has(key.dir, ".argocd-source.yaml"):
 		return nil, t.by.Errorf(t.field, "olmgen does not read .argocd-source.yaml, which changes what is applied")
-	case has(key.dir, "Chart.yaml"):
-		return nil, t.by.Errorf(t.field, "olmgen renders no chart of an Application")
+	case x.isChart(t, key.dir):
+		return x.chartObjects(t, key.dir)
+	case t.plain == nil:
+		return nil, t.by.Errorf(t.field, "the directory has no Chart.yaml")
 	}
 	dir := x.name(key.dir)
 	if !slices.ContainsFunc(x.paths, func(p given) bool { return regular.Below(p.real, key.dir) }) {
@@ -224,13 +230,13 @@ func (x *explorer) objects(key nodeKey, t target) ([]*manifest.Object, error) {
 	return out, nil
 }
 
-// configMap returns a ConfigMap for an object of Flux: the only one of the tree, or of the cluster directory.
-func (x *explorer) configMap(by *manifest.Object, name string) *manifest.Object {
+// holder returns a ConfigMap or Secret for an object of Flux: the only one of the tree, or of the cluster directory.
+func (x *explorer) holder(kind string, by *manifest.Object, name string) *manifest.Object {
 	all, near := map[manifest.Place]*manifest.Object{}, map[manifest.Place]*manifest.Object{}
 	in, _ := x.clusterDir(path.Dir(by.File))
 	add := func(objects []*manifest.Object) {
 		for _, o := range objects {
-			if o.Kind == "ConfigMap" && o.Group() == "" && o.Name == name &&
+			if o.Kind == kind && o.Group() == "" && o.Name == name &&
 				(o.Namespace == by.Namespace || o.Namespace == "" || by.Namespace == "") {
 				at := manifest.Place{File: o.File, Line: o.Line}
 				all[at] = o

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"cmp"
+	"context"
 	"os"
 	"path"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/charts"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree/kustomization"
 	"github.com/olmgen/olmgen/internal/world"
@@ -40,12 +42,13 @@ type applied struct {
 	files   []string                              // that are paths, in messages
 	entries []entry                               // of the repository, once they are needed
 	reached map[string]bool                       // files that a kustomization names, with symbolic links resolved
+	charts  *charts.Reader
 }
 
 type given struct{ name, real string }
 
 // apply finds the kustomizations among the files below some paths.
-func apply(files []file, paths []string, o Options) *applied {
+func apply(ctx context.Context, files []file, paths []string, o Options) *applied {
 	a := &applied{options: o, asked: map[*kustomization.Kustomization]bool{}, reached: map[string]bool{}}
 	for _, p := range paths {
 		if real, err := realPath(p); err == nil && p != Stdin {
@@ -75,6 +78,10 @@ func apply(files []file, paths []string, o Options) *applied {
 	top := cmp.Or(o.Top, repository(a.paths[0].real))
 	a.top = cmp.Or(top, a.paths[0].real)
 	a.builder = kustomization.New(top, filepath.Dir(a.paths[0].real), a.name)
+	a.charts = &charts.Reader{Top: a.top, Named: a.name, Renderer: o.Charts, KubeVersion: o.KubeVersion}
+	a.builder.Render = func(dir string, r charts.Release, build bool) ([]*manifest.Object, error) {
+		return a.charts.Render(ctx, dir, r, build)
+	}
 	if o.Output != "" {
 		a.builder.Without(resolved(o.Output))
 	}
@@ -188,7 +195,10 @@ func (a *applied) complete(t *Tree) error {
 		}
 		t.Roots = []Root{root}
 	} else {
-		plain = slices.DeleteFunc(slices.Clone(plain), func(o *manifest.Object) bool { return x.taken[o.File] })
+		plain = slices.DeleteFunc(slices.Clone(plain), func(o *manifest.Object) bool {
+			return x.taken[o.File] || x.inChart(o.File)
+		})
+		t.Skipped = slices.DeleteFunc(t.Skipped, func(s Skipped) bool { return x.inChart(s.Path + "/") })
 		t.Files += len(a.reached)
 		a.unapplied(t, a.plainRoots(t, plain))
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/parallel"
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/charts"
 	"github.com/olmgen/olmgen/internal/tree/kustomization"
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
@@ -51,7 +52,9 @@ type Options struct {
 	// Named returns the name of a file in messages, by its path relative to the only path of Read. Nil: the path.
 	Named func(rel string) string
 	// Output is a directory that the caller writes, and that need not exist: kustomizations are built without it.
-	Output string
+	Output      string
+	Charts      charts.Renderer // nil: charts are not rendered, and what they are the root of is not known
+	KubeVersion string          // that charts are rendered for; empty: the one that the renderer knows
 	// Top is the directory of files that kustomizations may name, absolute; if empty, that of the Git repository.
 	Top string
 }
@@ -93,7 +96,7 @@ func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
 	if len(failed) > 0 && !o.Partial {
 		return nil, failed[0]
 	}
-	roots := apply(files, paths, o)
+	roots := apply(ctx, files, paths, o)
 	files = slices.DeleteFunc(files, func(f file) bool { // what a kustomization builds of it is read
 		return roots.builder != nil && f.path != Stdin && roots.reached[absolute(f.path)]
 	})

@@ -20,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/olmgen/olmgen/internal/charts"
 	"github.com/olmgen/olmgen/internal/writes"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -27,6 +28,8 @@ import (
 const (
 	// Validate is the program with OLM's validators and Kubernetes' validation.
 	Validate = "olmgen-validate"
+	// Helm is the program with the engine of helm.
+	Helm = "olmgen-helm"
 
 	protocol = "olmgen-v1"
 	install  = "go install ./cmd/olmgen... in a checkout of olmgen installs all its programs"
@@ -87,6 +90,19 @@ func (k Kubernetes) Check(ctx context.Context, asked []writes.Write) ([]writes.A
 	var answers []writes.Answer
 	err := k.Ask(ctx, Writes, asked, &answers)
 	return answers, err
+}
+
+// Charts is the kind of question of a Renderer. It changes with the types of package charts.
+const Charts = "charts-v1"
+
+// Renderer is a charts.Renderer that asks the program olmgen-helm.
+type Renderer struct{ *Program }
+
+// Render asks the program.
+func (r Renderer) Render(ctx context.Context, of charts.Release) (charts.Rendered, error) {
+	var out charts.Rendered
+	err := r.Ask(ctx, Charts, of, &out)
+	return out, err
 }
 
 // process is a program that runs.

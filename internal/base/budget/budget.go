@@ -43,6 +43,7 @@ const (
 	Revision                   // what a Git repository has at a revision, below the path that is read
 	Function                   // the input of a KRM function
 	RenderConfig               // one file
+	Chart                      // the files of a chart of helm, with those that it depends on
 )
 
 // String returns the name of the input in messages and in the table.
@@ -71,6 +72,7 @@ var table = [...]struct {
 	Revision:      {"Git revision", Budget{Bytes: 1 << 30, Files: 1 << 20}},
 	Function:      {"input of a function", Budget{Bytes: 64 << 20, Values: 2_000_000}},
 	RenderConfig:  {"RenderConfig", Budget{Bytes: 4 << 20, Values: 200_000}},
+	Chart:         {"chart", Budget{Bytes: 32 << 20, Files: 5_000}},
 }
 
 // factor multiplies the budgets; zero is one.

@@ -118,7 +118,10 @@ type files struct {
 	root    *Kustomization
 }
 
-func (f *files) Exists(path string) bool { _, err := f.builder.inside(path); return err == nil }
+func (f *files) Exists(path string) bool {
+	_, err := f.builder.inside(path)
+	return err == nil || f.builder.isCharts(path)
+}
 
 func (f *files) IsDir(path string) bool {
 	real, err := f.builder.inside(path)
@@ -130,6 +133,9 @@ func (f *files) IsDir(path string) bool {
 }
 
 func (f *files) CleanedAbs(path string) (filesys.ConfirmedDir, string, error) {
+	if f.builder.isCharts(path) {
+		return filesys.ConfirmedDir(filepath.Dir(path)), filepath.Base(path), nil
+	}
 	real, err := f.builder.inside(path)
 	if err != nil {
 		return "", "", err
@@ -177,6 +183,12 @@ func (b *Builder) content(k *Kustomization) ([]byte, error) {
 	m := map[string]any{}
 	if err := json.Unmarshal(data, &m); err != nil {
 		return nil, err
+	}
+	if k.charted {
+		delete(m, "helmGlobals")
+		delete(m, "helmCharts")
+		resources, _ := m["resources"].([]any)
+		m["resources"] = append(resources, chartFile)
 	}
 	for key, v := range m {
 		switch strings.ToLower(key) { // as encoding/json, by which kustomize reads it

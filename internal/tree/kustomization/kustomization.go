@@ -23,11 +23,16 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/charts"
 	"github.com/olmgen/olmgen/manifest"
 )
 
+// Render returns the objects of the chart in a directory. build: with the charts of other directories that it needs.
+type Render func(dir string, r charts.Release, build bool) ([]*manifest.Object, error)
+
 // Builder builds kustomizations. It reads each file once.
 type Builder struct {
+	Render   Render                  // nil: charts are not rendered
 	top      string                  // no file outside of this directory is read; "" is no limit
 	links    string                  // without top: no symbolic link leads out of this directory
 	named    func(abs string) string // the name of a file in messages
@@ -66,8 +71,9 @@ type Kustomization struct {
 	data    []byte
 	spec    types.Kustomization
 	options Options
-	own     int // patches of its file; those of the options follow
-	objects int // of its own files
+	own     int  // patches of its file; those of the options follow
+	objects int  // of its own files
+	charted bool // chartFile has the objects of its charts
 	cost    *cost
 	made    []*original // what originals returns, once it was asked
 	text    []byte      // what content returns
@@ -139,9 +145,10 @@ func (b *Builder) parse(k *Kustomization) error {
 func (b *Builder) entries(k *Kustomization) error {
 	var first error
 	note := func(err error) { first = cmp.Or(first, err) }
-	if len(k.spec.HelmCharts)+len(k.spec.HelmChartInflationGenerator) > 0 {
-		note(k.errorf("helmCharts", "it has a Helm chart, which olmgen does not render"))
+	if len(k.spec.HelmChartInflationGenerator) > 0 {
+		note(k.errorf("helmChartInflationGenerator", "olmgen renders what is in helmCharts instead"))
 	}
+	note(b.charts(k))
 	for _, list := range []struct {
 		field string
 		items []string

@@ -1,0 +1,267 @@
+package tree
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/internal/charts"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// release is a chart as an engine renders it.
+type release struct {
+	charts.Release
+	name   string // of the Application or HelmRelease
+	asked  bool   // it is a chart whatever else its directory has
+	build  bool   // "helm dependency build" runs before
+	values func(x *explorer, dir string, r *charts.Release) error
+}
+
+// argoRelease returns how Argo CD renders the chart of a source (argoproj/argo-cd: reposerver/repository/repository.go,
+// helmTemplate). field is that of the source.
+func argoRelease(o *manifest.Object, app, namespace, field string, source map[string]any) *release {
+	helm := mapping(source["helm"])
+	r := &release{name: app, asked: source["helm"] != nil, build: true, Release: charts.Release{Name: app,
+		Namespace: namespace, CRDs: helm["skipCrds"] != true, SkipSchema: helm["skipSchemaValidation"] == true,
+		KubeVersion: str(helm["kubeVersion"]), APIVersions: texts(helm["apiVersions"])}}
+	if name := str(helm["releaseName"]); name != "" {
+		r.Name = name
+	}
+	if !r.asked && (source["kustomize"] != nil || source["directory"] != nil) {
+		return nil
+	}
+	r.values = func(x *explorer, dir string, to *charts.Release) error {
+		return argoValues{x, o, dir, field + ".helm", helm, strings.NewReplacer(
+			"$ARGOCD_APP_NAMESPACE", namespace, "${ARGOCD_APP_NAMESPACE}", namespace,
+			"$ARGOCD_APP_NAME", app, "${ARGOCD_APP_NAME}", app)}.add(to)
+	}
+	return r
+}
+
+// argoValues are the fields of a source about values.
+type argoValues struct {
+	x    *explorer
+	by   *manifest.Object
+	dir  string
+	at   string
+	helm map[string]any
+	env  *strings.Replacer
+}
+
+// add adds the values in the order in which helm reads its flags: files, parameters, texts, files of parameters.
+func (a argoValues) add(to *charts.Release) error {
+	for i, name := range texts(a.helm["valueFiles"]) {
+		text, err := a.read(fmt.Sprintf("valueFiles[%d]", i), name, a.helm["ignoreMissingValueFiles"] == true)
+		if err != nil {
+			return err
+		}
+		to.Values = append(to.Values, charts.Value{YAML: text})
+	}
+	if own := mapping(a.helm["valuesObject"]); len(own) > 0 {
+		to.Values = append(to.Values, asYAML(own))
+	} else if own := str(a.helm["values"]); own != "" {
+		to.Values = append(to.Values, charts.Value{YAML: own})
+	}
+	var forced []charts.Value
+	for _, item := range items(a.helm["parameters"]) {
+		p := mapping(item)
+		v := charts.Value{Set: str(p["name"]) + "=" + withCommas(a.env.Replace(str(p["value"]))), Text: p["forceString"] == true}
+		if v.Text {
+			forced = append(forced, v)
+		} else {
+			to.Values = append(to.Values, v)
+		}
+	}
+	to.Values = append(to.Values, forced...)
+	for i, item := range items(a.helm["fileParameters"]) {
+		p := mapping(item)
+		text, err := a.read(fmt.Sprintf("fileParameters[%d].path", i), str(p["path"]), false)
+		if err != nil {
+			return err
+		}
+		to.Values = append(to.Values, charts.Value{Set: str(p["name"]) + "=file", File: &text})
+	}
+	return nil
+}
+
+// read returns the text of a file of values: relative to the chart, to the repository, or to a source with a ref.
+func (a argoValues) read(field, name string, optional bool) (string, error) {
+	name = a.env.Replace(name)
+	abs := filepath.Join(a.dir, filepath.FromSlash(name))
+	if rest, ok := strings.CutPrefix(name, "$"); ok {
+		_, rest, _ = strings.Cut(rest, "/")
+		abs = filepath.Join(a.x.top, filepath.FromSlash(rest))
+	} else if strings.HasPrefix(name, "/") {
+		abs = filepath.Join(a.x.top, filepath.FromSlash(name))
+	}
+	if strings.Contains(name, "://") {
+		return "", a.by.Errorf(a.at+"."+field, "it is remote, and olmgen reads what is in the tree")
+	}
+	return a.x.valueFile(a.by, a.at+"."+field, abs, optional)
+}
+
+// valueFile returns the text of a file of values, which a field of an object names.
+func (x *explorer) valueFile(by *manifest.Object, field, abs string, optional bool) (string, error) {
+	text, there, err := x.charts.Values(abs)
+	switch {
+	case err != nil:
+		return "", by.Errorf(field, "%s", err)
+	case !there && !optional:
+		return "", by.Errorf(field, "%s does not exist", x.name(abs))
+	}
+	return text, nil
+}
+
+// withCommas returns a value for the flag --set, where a comma ends one (argoproj/argo-cd: util/helm/cmd.go,
+// cleanSetParameters).
+func withCommas(value string) string {
+	if strings.HasPrefix(value, "{") && strings.HasSuffix(value, "}") {
+		return value
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(value, `\,`, ","), ",", `\,`)
+}
+
+func texts(v any) (list []string) {
+	for _, item := range items(v) {
+		list = append(list, str(item))
+	}
+	return list
+}
+
+func asYAML(v any) charts.Value {
+	data, _ := json.Marshal(v)
+	return charts.Value{YAML: string(data)}
+}
+
+// fluxRelease returns how Flux renders the chart of a HelmRelease (fluxcd/helm-controller: internal/action/install.go,
+// fluxcd/source-controller: internal/helm/chart/builder_local.go).
+func fluxRelease(o *manifest.Object, spec map[string]any) ([]target, []*manifest.Error) {
+	chart := mapping(mapping(spec["chart"])["spec"])
+	ref := mapping(chart["sourceRef"])
+	switch {
+	case spec["chartRef"] != nil:
+		from := mapping(spec["chartRef"])
+		return nil, []*manifest.Error{o.Errorf("spec.chartRef", "the chart of %v %v is not in this tree", from["kind"],
+			from["name"])}
+	case ref["kind"] != "GitRepository":
+		return nil, []*manifest.Error{o.Errorf("spec.chart", "the chart %v of %v %v is not in this tree", chart["chart"],
+			ref["kind"], ref["name"])}
+	case len(items(spec["postRenderers"])) > 0:
+		return nil, []*manifest.Error{o.Errorf("spec.postRenderers", "olmgen does not run the postRenderers of a HelmRelease")}
+	case clean(str(chart["chart"])) == "":
+		return nil, []*manifest.Error{o.Errorf("spec.chart", anyTop)}
+	}
+	install := mapping(spec["install"])
+	namespace, at := str(spec["targetNamespace"]), "spec.targetNamespace"
+	name := str(spec["releaseName"])
+	if name == "" {
+		name = strings.TrimPrefix(namespace+"-"+o.Name, "-")
+	}
+	if len(name) > 53 { // fluxcd/helm-controller: internal/release/name.go
+		sum := sha256.Sum256([]byte(name))
+		name = name[:40] + "-" + hex.EncodeToString(sum[:])[:12]
+	}
+	if namespace == "" {
+		namespace, at = o.Namespace, "metadata.namespace"
+	}
+	r := &release{name: o.Name, asked: true, build: true, Release: charts.Release{Name: name, Namespace: namespace,
+		CRDs: install["crds"] != "Skip", SkipSchema: install["disableSchemaValidation"] == true}}
+	if install["disableHooks"] == true {
+		r.Hooks = charts.None
+	}
+	r.values = func(x *explorer, _ string, to *charts.Release) error { return x.fluxValues(o, spec, to) }
+	return []target{{by: o, field: "spec.chart.spec.chart", dir: clean(str(chart["chart"])), chart: r,
+		elsewhere: spec["kubeConfig"] != nil, namespace: namespace, namespaceAt: at}}, nil
+}
+
+// fluxValues adds the values of a HelmRelease (fluxcd/pkg: chartutil/values.go, ChartValuesFromReferences).
+func (x *explorer) fluxValues(o *manifest.Object, spec map[string]any, to *charts.Release) error {
+	chart := mapping(mapping(spec["chart"])["spec"])
+	for i, name := range texts(chart["valuesFiles"]) {
+		text, err := x.valueFile(o, fmt.Sprintf("spec.chart.spec.valuesFiles[%d]", i),
+			filepath.Join(x.top, filepath.FromSlash(clean(name))), chart["ignoreMissingValuesFiles"] == true)
+		if err != nil {
+			return err
+		}
+		to.Defaults = append(to.Defaults, text)
+	}
+	for i, item := range items(spec["valuesFrom"]) {
+		from := mapping(item)
+		key := str(from["valuesKey"])
+		if key == "" {
+			key = "values.yaml"
+		}
+		kind, name, path := str(from["kind"]), str(from["name"]), str(from["targetPath"])
+		text, ok := textOf(x.holder(kind, o, name), key)
+		switch {
+		case !ok && from["optional"] == true:
+		case !ok:
+			return o.Errorf(fmt.Sprintf("spec.valuesFrom[%d]", i), "%s of %s %s is not in the tree", key, kind, name)
+		case path == "":
+			to.Values = append(to.Values, charts.Value{YAML: text})
+		default:
+			plain := strings.Trim(text, `"`)
+			if strings.HasPrefix(text, "'") {
+				plain = strings.Trim(text, "'")
+			}
+			to.Values = append(to.Values, charts.Value{Set: path + "=" + plain, Text: plain != text})
+		}
+	}
+	if own := mapping(spec["values"]); len(own) > 0 {
+		to.Values = append(to.Values, asYAML(own))
+	}
+	return nil
+}
+
+// textOf returns the text of a key of a ConfigMap or Secret, if it is known: one that SOPS encrypted is not.
+func textOf(o *manifest.Object, key string) (string, bool) {
+	if o == nil || o.Has("sops") {
+		return "", false
+	}
+	for _, field := range []string{"stringData", "data"} {
+		all, _ := o.Get(field)
+		s, ok := mapping(all)[key].(string)
+		switch {
+		case !ok:
+		case field == "data" && o.Kind == "Secret":
+			data, err := base64.StdEncoding.DecodeString(s)
+			return string(data), err == nil
+		default:
+			return s, true
+		}
+	}
+	return "", false
+}
+
+// isChart reports whether a target is a chart (argoproj/argo-cd: util/app/discovery/discovery.go: of several kinds the
+// one that is set, or kustomize).
+func (x *explorer) isChart(t target, dir string) bool {
+	return t.chart != nil && (t.chart.asked || x.builder.Load(dir) == nil) && has(dir, "Chart.yaml")
+}
+
+func (x *explorer) chartObjects(t target, dir string) ([]*manifest.Object, error) {
+	r := t.chart.Release
+	r.Values = slices.Clone(r.Values)
+	if err := t.chart.values(x, dir, &r); err != nil {
+		return nil, err
+	}
+	return x.builder.Render(dir, r, t.chart.build)
+}
+
+// inChart reports whether a file, in messages, is a part of a chart that was rendered, and no values.
+func (x *explorer) inChart(file string) bool {
+	for dir := range x.charts.Used {
+		for _, part := range []string{"/charts/", "/crds/", "/templates/"} {
+			if strings.HasPrefix(file, x.name(dir)+part) {
+				return true
+			}
+		}
+	}
+	return false
+}
