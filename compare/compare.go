@@ -44,6 +44,8 @@ type Options struct {
 	Unresolved []Unresolved
 	// Unbuilt are the kustomizations of the two states that could not be built, and why.
 	Unbuilt []string
+	// Charts are those that changed, and that nothing applies.
+	Charts []string
 	// Chosen says that nobody gave the install mode of a bundle: a report says which one was judged.
 	Chosen bool
 	// Undecided is how many kustomizations could be built for one of the states only.
@@ -92,6 +94,7 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 		return nil, err
 	}
 	r.Unresolved, r.Unbuilt = append([]Unresolved{}, o.Unresolved...), o.Unbuilt
+	r.Charts = o.Charts
 	r.OLM = slices.Concat(unresolved(r.Unresolved), said(o.Said), r.OLM)
 	slices.SortStableFunc(r.OLM, func(a, b Consequence) int { return a.Severity.Rank() - b.Severity.Rank() })
 	r.Notes = append([]string{}, lists.Unique(slices.Concat(old.Permissions.Notes, now.Permissions.Notes))...)

@@ -19,6 +19,7 @@ type Reports struct {
 	Compared int             `json:"compared"` // clusters
 	Clusters []ClusterReport `json:"clusters"`
 	Unbuilt  []string        `json:"unbuilt,omitempty"` // kustomizations that could not be built, and why
+	Charts   []string        `json:"charts,omitempty"`  // charts that changed, and that nothing applies
 	Verdict  string          `json:"verdict,omitempty"` // of what the reports do not know
 }
 
@@ -136,7 +137,7 @@ func (r *Reports) Document() *findings.Document {
 	if differ > 0 {
 		d.Lead = fmt.Sprintf("%d of %s differ: %s", differ, text.Count(r.Compared, "cluster"), countText(all, false))
 	}
-	d.Lead += unbuilt(d, r.Unbuilt)
+	d.Lead += unbuilt(d, r.Unbuilt) + unapplied(r.Charts)
 	return d
 }
 
@@ -151,6 +152,15 @@ func unbuilt(d *findings.Document, list []string) string {
 		return ""
 	}
 	return fmt.Sprintf("; %s not built", text.Count(len(list), "kustomization"))
+}
+
+// unapplied returns what the lead says of charts that changed.
+func unapplied(charts []string) string {
+	if len(charts) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s that nothing here applies changed: %s", text.Count(len(charts), "chart"),
+		text.FirstOf(mostNamed, charts))
 }
 
 const (
@@ -170,5 +180,6 @@ func (r *Reports) Empty() bool {
 
 // Meets reports whether a report has what the trigger names.
 func (r *Reports) Meets(t Trigger) bool {
-	return slices.ContainsFunc(r.Clusters, func(c ClusterReport) bool { return c.Report.Meets(t) })
+	return t == AnyDifference && len(r.Charts) > 0 ||
+		slices.ContainsFunc(r.Clusters, func(c ClusterReport) bool { return c.Report.Meets(t) })
 }

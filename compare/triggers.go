@@ -71,7 +71,7 @@ func (r *Report) Meets(t Trigger) bool {
 	}
 	switch t {
 	case AnyDifference:
-		return !r.Empty()
+		return !r.Empty() || len(r.Charts) > 0
 	case AnyError, AnyWarning:
 		w := r.worst()
 		return w == findings.Error || t == AnyWarning && w == findings.Warning

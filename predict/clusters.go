@@ -53,6 +53,9 @@ func CheckClusters(ctx context.Context, t *tree.Tree, options func(*tree.Tree) O
 		scope.count(of.Objects, r, o.Namespace)
 		if len(clusters) == 1 {
 			r.Scope = scope
+			if scope.Unbuilt > 0 { // they may have some
+				r.Findings = slices.DeleteFunc(r.Findings, func(f findings.Finding) bool { return f.Rule == ruleNothing.ID })
+			}
 			return r, nil
 		}
 		for _, f := range r.Findings {

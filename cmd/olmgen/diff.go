@@ -187,6 +187,7 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (comparison, erro
 		return nil, err
 	}
 	f.catalogs.checked = true
+	options.Charts = tree.ChangedCharts(sides[0].tree, sides[1].tree)
 	known, undecided := review.Known([2]*tree.Tree{sides[0].tree, sides[1].tree})
 	sides[0].tree, sides[1].tree, options.Undecided = known[0], known[1], undecided
 	if !slices.ContainsFunc(sides[:], func(s side) bool { return s.tree == nil && !s.Empty }) { // both are trees
@@ -407,8 +408,9 @@ func (f *diffFlags) readTrees(cmd *cobra.Command, sides *[2]side) (err error) {
 func (f *diffFlags) compareClusters(cmd *cobra.Command, sides [2]side, pairs []review.ClusterPair,
 	on review.TreeOptions, o compare.Options) (*compare.Reports, error) {
 	out := &compare.Reports{Kind: "UpgradeList", Old: sides[0].Name, New: sides[1].Name,
-		Clusters: []compare.ClusterReport{}, Unbuilt: o.Unbuilt, Verdict: compare.Undecided(o.Undecided)}
-	o.Unbuilt, o.Undecided = nil, 0
+		Clusters: []compare.ClusterReport{}, Unbuilt: o.Unbuilt, Charts: o.Charts,
+		Verdict: compare.Undecided(o.Undecided)}
+	o.Unbuilt, o.Charts, o.Undecided = nil, nil, 0
 	for n, pair := range pairs {
 		if len(f.oldCatalogs) == 0 && pair.Equal() {
 			out.Compared++

@@ -2,6 +2,7 @@ package charts
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -205,6 +206,15 @@ func lineOf(lines []string, begin string) (found int) {
 		}
 	}
 	return found
+}
+
+// Digest returns a hash of the files of a chart, or of why they cannot be read.
+func (r *Reader) Digest(dir string) string {
+	f, sum := r.files(dir, true, 0), sha256.New()
+	for _, file := range f.list {
+		fmt.Fprintf(sum, "%q %d\n%s", file.Name, len(file.Data), file.Data)
+	}
+	return fmt.Sprintf("%x %v", sum.Sum(nil), f.err != nil)
 }
 
 // files reads the files of a chart.

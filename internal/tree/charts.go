@@ -6,10 +6,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/charts"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -264,4 +266,46 @@ func (x *explorer) inChart(file string) bool {
 		}
 	}
 	return false
+}
+
+// Chart is a chart of helm.
+type Chart struct {
+	Name    string        // of its directory, in messages
+	Applied bool          // an engine or a kustomization of the tree renders it
+	Digest  func() string // of its files
+}
+
+func (a *applied) chart(dir string) Chart {
+	return Chart{a.name(dir), a.charts.Used[dir], func() string { return a.charts.Digest(dir) }}
+}
+
+// within reports whether a directory is that of a chart in another one.
+func within(dir string, others []string) bool {
+	return slices.ContainsFunc(others, func(other string) bool {
+		return regular.Below(filepath.Join(other, "charts"), dir)
+	})
+}
+
+// ChangedCharts returns the charts that nothing applies, and that differ in two trees, relative to their paths.
+func ChangedCharts(old, now *Tree) (changed []string) {
+	type pair [2]string
+	pairs := map[string]pair{}
+	applied := map[string]bool{}
+	for i, t := range []*Tree{old, now} {
+		if t == nil {
+			return nil
+		}
+		for _, c := range t.Charts {
+			rel, _ := t.Rel(c.Name)
+			p := pairs[rel]
+			p[i] = c.Digest()
+			pairs[rel], applied[rel] = p, applied[rel] || c.Applied
+		}
+	}
+	for _, rel := range slices.Sorted(maps.Keys(pairs)) {
+		if p := pairs[rel]; p[0] != p[1] && !applied[rel] {
+			changed = append(changed, rel)
+		}
+	}
+	return changed
 }

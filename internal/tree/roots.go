@@ -43,6 +43,7 @@ type applied struct {
 	entries []entry                               // of the repository, once they are needed
 	reached map[string]bool                       // files that a kustomization names, with symbolic links resolved
 	charts  *charts.Reader
+	found   []string // directories of charts
 }
 
 type given struct{ name, real string }
@@ -64,6 +65,9 @@ func apply(ctx context.Context, files []file, paths []string, o Options) *applie
 			if o.All || !hidden(f.name) {
 				dirs = append(dirs, dir)
 			}
+		}
+		if path.Base(f.name) == "Chart.yaml" && !within(filepath.Dir(f.path), a.found) {
+			a.found = append(a.found, filepath.Dir(f.path))
 		}
 		if f.named && !f.found {
 			a.files = append(a.files, f.name)
@@ -184,6 +188,7 @@ func (a *applied) complete(t *Tree) error {
 	plain := t.Objects
 	t.Objects = nil
 	x := a.explore(t, plain)
+	t.Charts = lists.Map(a.found, a.chart)
 	if x.tooMany != nil {
 		x.tooMany.Tip = "read fewer directories at once"
 		return x.tooMany

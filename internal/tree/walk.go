@@ -111,7 +111,7 @@ func (w *walker) dir(root, real string) error {
 		case entry.Name() == ".git" && entry.IsDir():
 			return filepath.SkipDir
 		case entry.Name() == "templates" && entry.IsDir() && has(filepath.Dir(p), "Chart.yaml"):
-			f.skip = "the templates of a Helm chart: read the output of helm template instead"
+			f.skip = "the templates of a chart that nothing here applies"
 			w.add(f, f.path)
 			return filepath.SkipDir
 		case entry.IsDir():

@@ -148,7 +148,6 @@ func (b *Builder) entries(k *Kustomization) error {
 	if len(k.spec.HelmChartInflationGenerator) > 0 {
 		note(k.errorf("helmChartInflationGenerator", "olmgen renders what is in helmCharts instead"))
 	}
-	note(b.charts(k))
 	for _, list := range []struct {
 		field string
 		items []string
@@ -182,6 +181,7 @@ func (b *Builder) entries(k *Kustomization) error {
 		}
 	}
 	note(b.plugins(k))
+	note(b.charts(k))
 	return first
 }
 
