@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/beside"
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -32,8 +33,8 @@ type treeFlags struct {
 	all, allowUnknown bool
 	exclude, clusters []string
 
-	helm        beside.Renderer // of charts
-	kubeVersion string          // that they are rendered for; empty: the one that olmgen knows best
+	helm    beside.Renderer // of charts
+	cluster fit.Cluster     // that they are rendered for
 
 	counting       sync.Mutex
 	roots, unknown int // that were read, and that could not be built
@@ -86,7 +87,9 @@ func (f *treeFlags) read(cmd *cobra.Command, paths []string, o tree.Options) (*t
 		}
 	}
 	o.All, o.Exclude, o.Clusters, o.Stdin = f.all, f.exclude, f.clusters, cmd.InOrStdin()
-	o.Charts, o.KubeVersion = f.helm, cmp.Or(f.kubeVersion, writes.Version)
+	if o.Charts, o.KubeVersion = f.helm, writes.Version; f.cluster.Kube != nil {
+		o.KubeVersion = f.cluster.Kube.String()
+	}
 	t, err := tree.Read(cmd.Context(), paths, o)
 	if bad, ok := errors.AsType[*manifest.Error](err); ok && bad.File == "" { // a pattern of the command line
 		return nil, &usageError{"--exclude: " + bad.Msg, bad.Tip}

@@ -171,6 +171,7 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	if f.target.date != "" && !f.options.Target.Known() {
 		return &usageError{"--date needs to know the cluster", "add --openshift-version"}
 	}
+	f.roots.cluster = f.options.Target
 	t, err := f.roots.read(cmd, paths, tree.Options{})
 	if err != nil {
 		return err

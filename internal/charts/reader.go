@@ -128,7 +128,7 @@ func (r *Reader) render(ctx context.Context, dir string, of Release, build bool)
 		if file := at(name); !r.warned[file] {
 			r.warned[file] = true
 			r.Random = append(r.Random, &manifest.Error{File: file,
-				Msg: "its templates ask for what is random or of the clock, and no other value stands in for that"})
+				Msg: "what is random or of the clock in its templates: a fixed value stands for it"})
 		}
 	}
 	texts := map[string]string{}

@@ -11,7 +11,12 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha2"
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
@@ -20,6 +25,8 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/releaseutil"
 	"helm.sh/helm/v3/pkg/strvals"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
 
@@ -161,7 +168,20 @@ func complete(c *chart.Chart) error {
 	return nil
 }
 
-// capabilities are those of a cluster: helm's own with the kinds, and those of the release.
+// clusterAPIs are the APIs of Kubernetes and of OLM: versions of groups, and their kinds.
+var clusterAPIs = sync.OnceValue(func() []string {
+	for _, add := range []func(*runtime.Scheme) error{operatorsv1.AddToScheme, v1alpha1.AddToScheme,
+		v1alpha2.AddToScheme, operatorsv2.AddToScheme} {
+		utilruntime.Must(add(scheme.Scheme))
+	}
+	list := []string{"packages.operators.coreos.com/v1", "packages.operators.coreos.com/v1/PackageManifest"}
+	for kind := range scheme.Scheme.AllKnownTypes() {
+		list = append(list, kind.GroupVersion().String(), kind.GroupVersion().String()+"/"+kind.Kind)
+	}
+	return lists.SortedUnique(list) // templates print them
+})
+
+// capabilities are those of the cluster, and those of the release.
 func capabilities(r charts.Release) (*chartutil.Capabilities, error) {
 	caps := chartutil.DefaultCapabilities.Copy()
 	if r.KubeVersion != "" {
@@ -171,11 +191,7 @@ func capabilities(r charts.Release) (*chartutil.Capabilities, error) {
 		}
 		caps.KubeVersion = *version
 	}
-	caps.APIVersions = slices.Concat(caps.APIVersions, r.APIVersions)
-	for kind := range scheme.Scheme.AllKnownTypes() {
-		caps.APIVersions = append(caps.APIVersions, kind.GroupVersion().String()+"/"+kind.Kind)
-	}
-	slices.Sort(caps.APIVersions) // templates print them
+	caps.APIVersions = slices.Concat(clusterAPIs(), r.APIVersions)
 	return caps, nil
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/charts"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -277,6 +278,29 @@ type Chart struct {
 
 func (a *applied) chart(dir string) Chart {
 	return Chart{a.name(dir), a.charts.Used[dir], func() string { return a.charts.Digest(dir) }}
+}
+
+// ofChart reports whether a file, in messages, is in the directory of a chart that is no path of Read: what the tests of
+// a chart expect is applied by nothing.
+func (a *applied) ofChart(file string) bool {
+	return slices.ContainsFunc(a.found, func(dir string) bool {
+		return !slices.ContainsFunc(a.paths, func(p given) bool { return p.real == dir }) &&
+			strings.HasPrefix(file, a.name(dir)+"/")
+	})
+}
+
+// defined has charts know the APIs that CustomResourceDefinitions of the tree define.
+func (x *explorer) defined(objects []*manifest.Object) {
+	for _, o := range objects {
+		if x.charts == nil || !olm.IsCRD(o.Group(), o.Kind) {
+			continue
+		}
+		k, _ := olm.DefinedKind(o)
+		for _, v := range olm.ServedVersions(o) {
+			version := k.Group + "/" + v
+			x.charts.APIVersions = append(x.charts.APIVersions, version, version+"/"+k.Name)
+		}
+	}
 }
 
 // within reports whether a directory is that of a chart in another one.

@@ -60,11 +60,12 @@ const (
 func (a *applied) explore(t *Tree, plain []*manifest.Object) *explorer {
 	x := &explorer{applied: a, tree: t, plain: plain, byKey: map[nodeKey]*node{}, replaced: map[string]bool{},
 		taken: map[string]bool{}, said: map[string]bool{}, variants: map[string]int{}}
+	x.defined(plain)
 	for _, k := range a.roots {
 		x.build(nodeKey{k: k, dir: k.Dir}, target{}, nil).asked = a.asked[k]
 	}
 	for _, o := range plain {
-		if o.File != StdinFile && (a.options.All || !hidden(o.File)) {
+		if o.File != StdinFile && (a.options.All || !hidden(o.File)) && !a.ofChart(o.File) {
 			x.follow(o, nil)
 		}
 	}

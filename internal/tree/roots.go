@@ -189,6 +189,9 @@ func (a *applied) complete(t *Tree) error {
 	t.Objects = nil
 	x := a.explore(t, plain)
 	t.Charts = lists.Map(a.found, a.chart)
+	if a.charts != nil {
+		t.Templated = append(t.Templated, a.charts.Random...)
+	}
 	if x.tooMany != nil {
 		x.tooMany.Tip = "read fewer directories at once"
 		return x.tooMany
@@ -265,6 +268,9 @@ func (a *applied) plainRoots(t *Tree, plain []*manifest.Object) (applies map[str
 	}
 	for _, o := range plain {
 		dir := path.Dir(o.File)
+		if a.ofChart(o.File) {
+			continue
+		}
 		applies[dir] = applies[dir] || o.File == StdinFile || a.options.All ||
 			(a.options.Plain || !beside[dir] && (isOfOLM(o) || isOfEngine(o))) && !hidden(o.File)
 	}
