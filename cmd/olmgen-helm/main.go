@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/olmgen/olmgen/cmd/internal/beside"
-	"github.com/olmgen/olmgen/internal/helm"
+	"github.com/olmgen/olmgen/cmd/internal/helm"
 )
 
 func main() {

@@ -275,6 +275,9 @@ func (r *Reader) walk(f *files, dir, below string, depth int) error {
 			return &manifest.Error{File: r.Named(abs), Msg: regular.Reason(err)}
 		}
 		f.list, f.abs[name] = append(f.list, File{name, data}), abs
+		if e.Name() == "Chart.yaml" {
+			f.dirs[dir] = true
+		}
 	}
 	return nil
 }

@@ -7,11 +7,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/charts"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -257,18 +257,6 @@ func (x *explorer) chartObjects(t target, dir string) ([]*manifest.Object, error
 	return x.builder.Render(dir, r, t.chart.build)
 }
 
-// inChart reports whether a file, in messages, is a part of a chart that was rendered, and no values.
-func (x *explorer) inChart(file string) bool {
-	for dir := range x.charts.Used {
-		for _, part := range []string{"/charts/", "/crds/", "/templates/"} {
-			if strings.HasPrefix(file, x.name(dir)+part) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // Chart is a chart of helm.
 type Chart struct {
 	Name    string        // of its directory, in messages
@@ -276,17 +264,38 @@ type Chart struct {
 	Digest  func() string // of its files
 }
 
-func (a *applied) chart(dir string) Chart {
-	return Chart{a.name(dir), a.charts.Used[dir], func() string { return a.charts.Digest(dir) }}
+// chartsOf returns the charts that are in no other one.
+func (a *applied) chartsOf() (list []Chart) {
+	for _, name := range slices.Sorted(maps.Keys(a.found)) {
+		if in := a.chartOf(name); in == "" || !strings.HasPrefix(name, in+"/charts/") {
+			dir := a.found[name]
+			list = append(list, Chart{name, a.charts.Used[dir], func() string { return a.charts.Digest(dir) }})
+		}
+	}
+	return list
 }
 
-// ofChart reports whether a file, in messages, is in the directory of a chart that is no path of Read: what the tests of
-// a chart expect is applied by nothing.
-func (a *applied) ofChart(file string) bool {
-	return slices.ContainsFunc(a.found, func(dir string) bool {
-		return !slices.ContainsFunc(a.paths, func(p given) bool { return p.real == dir }) &&
-			strings.HasPrefix(file, a.name(dir)+"/")
-	})
+// chartOf returns the directory of the innermost chart that a file is in, both in messages; "" if it is in none. A path of
+// Read is a directory like others, whatever is in it.
+func (a *applied) chartOf(file string) string {
+	for dir := path.Dir(file); dir != "." && dir != "/"; dir = path.Dir(dir) {
+		if a.found[dir] != "" {
+			return dir
+		}
+	}
+	return ""
+}
+
+// loose reports whether a file is a part of a chart, such as what its tests expect: by itself nothing applies it.
+func (a *applied) loose(file string) bool {
+	return !a.options.All && !a.options.Strict && a.chartOf(file) != ""
+}
+
+// rendered reports whether a chart that was rendered has a file in it.
+func (a *applied) rendered(file string) bool {
+	dir := a.chartOf(file)
+	part, _, _ := strings.Cut(strings.TrimPrefix(file, dir+"/"), "/")
+	return dir != "" && a.charts.Used[a.found[dir]] && slices.Contains([]string{"crds", "templates"}, part)
 }
 
 // defined has charts know the APIs that CustomResourceDefinitions of the tree define.
@@ -301,13 +310,6 @@ func (x *explorer) defined(objects []*manifest.Object) {
 			x.charts.APIVersions = append(x.charts.APIVersions, version, version+"/"+k.Name)
 		}
 	}
-}
-
-// within reports whether a directory is that of a chart in another one.
-func within(dir string, others []string) bool {
-	return slices.ContainsFunc(others, func(other string) bool {
-		return regular.Below(filepath.Join(other, "charts"), dir)
-	})
 }
 
 // ChangedCharts returns the charts that nothing applies, and that differ in two trees, relative to their paths.

@@ -87,7 +87,7 @@ func applicationTargets(o *manifest.Object, app string, spec map[string]any, at 
 		switch {
 		case str(source["chart"]) != "":
 			unknown = append(unknown, o.Errorf(field+".chart", "the chart %s of %s is not in this tree",
-				str(source["chart"]), str(source["repoURL"])))
+				str(source["chart"]), cmp.Or(str(source["repoURL"]), "another repository")))
 		case !ok:
 		case isTemplate(dir):
 			unknown = append(unknown, o.Errorf(field+".path", "the path of an Application depends on its generator"))

@@ -65,7 +65,7 @@ func (a *applied) explore(t *Tree, plain []*manifest.Object) *explorer {
 		x.build(nodeKey{k: k, dir: k.Dir}, target{}, nil).asked = a.asked[k]
 	}
 	for _, o := range plain {
-		if o.File != StdinFile && (a.options.All || !hidden(o.File)) && !a.ofChart(o.File) {
+		if o.File != StdinFile && (a.options.All || !hidden(o.File)) && !a.loose(o.File) {
 			x.follow(o, nil)
 		}
 	}

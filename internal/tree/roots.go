@@ -43,14 +43,15 @@ type applied struct {
 	entries []entry                               // of the repository, once they are needed
 	reached map[string]bool                       // files that a kustomization names, with symbolic links resolved
 	charts  *charts.Reader
-	found   []string // directories of charts
+	found   map[string]string // directories with a chart, by their names in messages
 }
 
 type given struct{ name, real string }
 
 // apply finds the kustomizations among the files below some paths.
 func apply(ctx context.Context, files []file, paths []string, o Options) *applied {
-	a := &applied{options: o, asked: map[*kustomization.Kustomization]bool{}, reached: map[string]bool{}}
+	a := &applied{options: o, asked: map[*kustomization.Kustomization]bool{}, reached: map[string]bool{},
+		found: map[string]string{}}
 	for _, p := range paths {
 		if real, err := realPath(p); err == nil && p != Stdin {
 			a.paths = append(a.paths, given{p, real})
@@ -66,8 +67,8 @@ func apply(ctx context.Context, files []file, paths []string, o Options) *applie
 				dirs = append(dirs, dir)
 			}
 		}
-		if path.Base(f.name) == "Chart.yaml" && !within(filepath.Dir(f.path), a.found) {
-			a.found = append(a.found, filepath.Dir(f.path))
+		if f.found && path.Base(f.name) == "Chart.yaml" && !a.isPath(path.Dir(f.name)) {
+			a.found[path.Dir(f.name)] = filepath.Dir(f.path)
 		}
 		if f.named && !f.found {
 			a.files = append(a.files, f.name)
@@ -188,7 +189,7 @@ func (a *applied) complete(t *Tree) error {
 	plain := t.Objects
 	t.Objects = nil
 	x := a.explore(t, plain)
-	t.Charts = lists.Map(a.found, a.chart)
+	t.Charts = a.chartsOf()
 	if a.charts != nil {
 		t.Templated = append(t.Templated, a.charts.Random...)
 	}
@@ -197,16 +198,23 @@ func (a *applied) complete(t *Tree) error {
 		return x.tooMany
 	}
 	if len(x.nodes) == 0 {
-		root := Root{Objects: plain}
+		root := Root{}
+		for _, o := range plain {
+			if a.loose(o.File) {
+				t.Unapplied = lists.Add(t.Unapplied, o.File)
+			} else {
+				root.Objects = append(root.Objects, o)
+			}
+		}
 		if len(a.paths) > 0 {
 			root.Name = a.options.name(a.paths[0].name, ".")
 		}
 		t.Roots = []Root{root}
 	} else {
 		plain = slices.DeleteFunc(slices.Clone(plain), func(o *manifest.Object) bool {
-			return x.taken[o.File] || x.inChart(o.File)
+			return x.taken[o.File] || x.rendered(o.File)
 		})
-		t.Skipped = slices.DeleteFunc(t.Skipped, func(s Skipped) bool { return x.inChart(s.Path + "/") })
+		t.Skipped = slices.DeleteFunc(t.Skipped, func(s Skipped) bool { return x.rendered(s.Path) })
 		t.Files += len(a.reached)
 		a.unapplied(t, a.plainRoots(t, plain))
 	}
@@ -247,6 +255,10 @@ func (r *Root) hide() {
 	}
 }
 
+func (a *applied) isPath(dir string) bool {
+	return slices.ContainsFunc(a.paths, func(p given) bool { return a.options.name(p.name, ".") == dir })
+}
+
 // given reports whether a root is one of the paths, or has files that are.
 func (a *applied) given(root string) bool {
 	return slices.ContainsFunc(a.paths, func(p given) bool {
@@ -268,7 +280,7 @@ func (a *applied) plainRoots(t *Tree, plain []*manifest.Object) (applies map[str
 	}
 	for _, o := range plain {
 		dir := path.Dir(o.File)
-		if a.ofChart(o.File) {
+		if a.loose(o.File) {
 			continue
 		}
 		applies[dir] = applies[dir] || o.File == StdinFile || a.options.All ||

@@ -147,8 +147,7 @@ repo/a/two.yaml:2 ConfigMap one
 repo/a/two.yaml:8 ConfigMap ns/two
 repo/b.json:2 Secret s
 repo/b.json:3 Secret r
-repo/chart/crds/c.YAML:1 ConfigMap crd
-skipped repo/chart/templates: the templates of a Helm chart: read the output of helm template instead
+skipped repo/chart/templates: the templates of a chart that nothing here applies
 skipped repo/jinja/a.yaml: a template: read its rendered output instead
 skipped repo/jinja/b.yaml: a template: read its rendered output instead
 skipped repo/jinja/c.yaml: a template: read its rendered output instead
