@@ -46,7 +46,7 @@ const (
 // Rendered is what helm makes of a Release.
 type Rendered struct {
 	Manifests []Manifest `json:"manifests,omitempty"`
-	// Random are the files whose templates ask for what is random or of the clock. What they reach has a fixed value.
+	// Random are templates of which a value is random or of the clock, and has a fixed one here.
 	Random []string `json:"random,omitempty"`
 	Error  string   `json:"error,omitempty"` // why helm cannot render it
 }

@@ -128,7 +128,7 @@ func (r *Reader) render(ctx context.Context, dir string, of Release, build bool)
 		if file := at(name); !r.warned[file] {
 			r.warned[file] = true
 			r.Random = append(r.Random, &manifest.Error{File: file,
-				Msg: "what is random or of the clock in its templates: a fixed value stands for it"})
+				Msg: "it has values that are random or of the clock"})
 		}
 	}
 	texts := map[string]string{}

@@ -41,55 +41,69 @@ const maxOutput = 32 << 20
 // the chart is in the answer.
 func Render(_ context.Context, r charts.Release) (charts.Rendered, error) {
 	log.SetOutput(io.Discard) // warnings about values
-	out, err := render(r)
+	list, random, err := render(r, theFirst)
 	if err != nil {
 		return charts.Rendered{Error: err.Error()}, nil
+	}
+	out := charts.Rendered{Manifests: list}
+	if random {
+		others, _, err := render(r, theOther)
+		template := func(m charts.Manifest) string { return m.Template }
+		made := lists.Group(others, template)
+		for name, own := range lists.Group(list, template) {
+			if err != nil || !slices.Equal(own, made[name]) {
+				out.Random = append(out.Random, name)
+			}
+		}
+		slices.Sort(out.Random)
 	}
 	return out, nil
 }
 
-func render(r charts.Release) (out charts.Rendered, err error) {
+// render returns the objects, and whether what stands for random values has a part in them.
+func render(r charts.Release, in standIns) (out []charts.Manifest, random bool, err error) {
 	c, err := load(r.Chart)
 	if err != nil {
-		return out, err
+		return nil, false, err
 	}
 	defaults, err := merged(lists.Map(r.Defaults, func(text string) charts.Value { return charts.Value{YAML: text} }))
 	if err != nil {
-		return out, err
+		return nil, false, err
 	}
 	if len(r.Defaults) > 0 {
 		c.Values = defaults
 	}
 	values, err := merged(r.Values)
 	if err != nil {
-		return out, err
+		return nil, false, err
 	}
 	if err := complete(c); err != nil {
-		return out, err
+		return nil, false, err
 	}
 	if err := chartutil.ProcessDependenciesWithMerge(c, values); err != nil {
-		return out, err
+		return nil, false, err
 	}
 	caps, err := capabilities(r)
 	if err != nil {
-		return out, err
+		return nil, false, err
 	}
 	if want := c.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, caps.KubeVersion.String()) {
-		return out, fmt.Errorf("chart requires kubeVersion: %s which is incompatible with Kubernetes %s", want,
+		return nil, false, fmt.Errorf("chart requires kubeVersion: %s which is incompatible with Kubernetes %s", want,
 			caps.KubeVersion.String())
 	}
-	out.Random = fix(c, values)
+	random = in.in(c)
+	random = in.inValues(values) || random
 	options := chartutil.ReleaseOptions{Name: r.Name, Namespace: r.Namespace, Revision: 1, IsInstall: true}
 	top, err := chartutil.ToRenderValuesWithSchemaValidation(c, values, options, caps, r.SkipSchema)
 	if err != nil {
-		return out, err
+		return nil, false, err
 	}
 	files, err := engine.Render(c, top)
 	if err != nil {
-		return out, err
+		return nil, false, err
 	}
-	out.Manifests, err = manifests(c, files, r)
-	return out, err
+	out, err = manifests(c, files, r)
+	return out, random, err
 }
 
 // load makes a chart of its files, without those that .helmignore names (helm/helm: pkg/chart/loader/directory.go).

@@ -2,22 +2,26 @@ package helm
 
 import (
 	"cmp"
-	"path"
+	"fmt"
 	"slices"
 	"strings"
 	"text/template/parse"
 
 	"helm.sh/helm/v3/pkg/chart"
-
-	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
-// fixed are the functions whose value is another one each time, and what takes their place: the function coalesce, which
-// takes any arguments, with a value of the same type; the least number that randInt may be; a day of no meaning. A text
-// of letters and digits may be part of a name, and is base64.
-var fixed = func() map[string]string {
-	const text, certificate = `coalesce "unknown0"`, `coalesce (dict "Cert" "unknown0" "Key" "unknown0")`
-	out := map[string]string{"now": `toDate "2006-01-02" "2000-01-01"`, "randInt": "min", "randNumeric": `coalesce "0"`}
+// standIns are what takes the place of a function whose value is another one each time, by its name.
+type standIns map[string]string
+
+// theFirst and theOther are two of each: what has another value with the other is what a random value reaches. The
+// function coalesce takes any arguments. A text of letters and digits may be part of a name, and is base64.
+var theFirst, theOther = fixed("0", "2000-01-01", "min"), fixed("1", "2001-12-30", "max")
+
+func fixed(digit, day, bound string) standIns {
+	name := `"unknown` + digit + `"`
+	text, certificate := "coalesce "+name, fmt.Sprintf(`coalesce (dict "Cert" %[1]s "Key" %[1]s)`, name)
+	out := standIns{"now": `toDate "2006-01-02" "` + day + `"`, "randInt": bound,
+		"randNumeric": `coalesce "` + digit + `"`}
 	for _, name := range []string{"randAlpha", "randAlphaNum", "randAscii", "randBytes", "uuidv4", "shuffle", "bcrypt",
 		"htpasswd", "encryptAES", "genPrivateKey", "date", "dateInZone", "date_in_zone", "htmlDate", "htmlDateInZone", "ago",
 		"durationRound"} {
@@ -28,29 +32,23 @@ var fixed = func() map[string]string {
 		out[name] = certificate
 	}
 	return out
-}()
-
-// fix gives what is random or of the clock a fixed value, in the templates of a chart and in what they may read as one:
-// files and values. It returns the templates that have it, by their paths below the chart.
-func fix(c *chart.Chart, values map[string]any) (random []string) {
-	for _, f := range slices.Concat(c.Templates, c.Files) {
-		text, changed := fixText(string(f.Data))
-		if f.Data = []byte(text); changed {
-			_, below, _ := strings.Cut(path.Join(c.ChartFullPath(), f.Name), "/")
-			random = append(random, below)
-		}
-	}
-	if fixValues(c.Values) || fixValues(values) {
-		random = append(random, "values.yaml")
-	}
-	for _, d := range c.Dependencies() {
-		random = append(random, fix(d, nil)...)
-	}
-	return lists.SortedUnique(random)
 }
 
-// fixText changes names in the text of a template, and nothing else: messages of helm have lines and columns.
-func fixText(text string) (out string, changed bool) {
+// in writes them into the templates of a chart, and into what these may read as templates: files and values.
+func (s standIns) in(c *chart.Chart) (changed bool) {
+	for _, f := range slices.Concat(c.Templates, c.Files) {
+		text, is := s.inText(string(f.Data))
+		f.Data, changed = []byte(text), changed || is
+	}
+	changed = s.inValues(c.Values) || changed
+	for _, d := range c.Dependencies() {
+		changed = s.in(d) || changed
+	}
+	return changed
+}
+
+// inText changes names in the text of a template, and nothing else: messages of helm have lines and columns.
+func (s standIns) inText(text string) (out string, changed bool) {
 	if !strings.Contains(text, "{{") {
 		return text, false
 	}
@@ -66,7 +64,7 @@ func fixText(text string) (out string, changed bool) {
 	}
 	slices.SortFunc(found, func(a, b call) int { return cmp.Compare(b.at, a.at) })
 	for _, c := range found {
-		as := fixed[c.name]
+		as := s[c.name]
 		if as == "" || !strings.HasPrefix(text[c.at:], c.name) {
 			continue
 		}
@@ -126,27 +124,27 @@ func calls(node parse.Node) (list []call) {
 	return list
 }
 
-// fixValues changes the texts of values, which the function tpl reads as templates.
-func fixValues(v any) (changed bool) {
+// inValues changes the texts of values, which the function tpl reads as templates.
+func (s standIns) inValues(v any) (changed bool) {
 	fixOne := func(v any, set func(string)) {
-		if s, ok := v.(string); ok {
-			text, is := fixText(s)
+		if old, ok := v.(string); ok {
+			text, is := s.inText(old)
 			if is {
 				set(text)
 			}
 			changed = changed || is
 		} else {
-			changed = fixValues(v) || changed
+			changed = s.inValues(v) || changed
 		}
 	}
 	switch v := v.(type) {
 	case map[string]any:
 		for key, below := range v {
-			fixOne(below, func(s string) { v[key] = s })
+			fixOne(below, func(now string) { v[key] = now })
 		}
 	case []any:
 		for i, below := range v {
-			fixOne(below, func(s string) { v[i] = s })
+			fixOne(below, func(now string) { v[i] = now })
 		}
 	}
 	return changed
