@@ -23,9 +23,9 @@ installed = mkdir -p $(BIN) && tmp=$$(mktemp -d $(BIN)/.tool-XXXXXX) && trap 'rm
 help: ## List the targets
 	@sed -n 's/[$$][$$]/$$/g; s/^\([a-z0-9-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 18
 
-build: ## Build ./olmgen and ./olmgen-validate, and print their sizes
+build: ## Build ./olmgen and the programs beside it, and print their sizes
 	$(GO) build -trimpath -ldflags '-s -w' -o . ./cmd/olmgen...
-	@ls -l olmgen olmgen-validate | awk '{ printf "%s: %.1f MB\n", $$NF, $$5 / 1000000 }'
+	@ls -l olmgen olmgen-validate olmgen-helm | awk '{ printf "%s: %.1f MB\n", $$NF, $$5 / 1000000 }'
 
 check: ## Before a commit: look at what differs from the Git revision SINCE; print the first fault of each kind
 	@SINCE='$(SINCE)' .ci/check
