@@ -79,3 +79,12 @@ func FuzzRender(f *testing.F) {
 		}
 	})
 }
+
+// TestOutput holds that no chart makes an answer of any size.
+func TestOutput(t *testing.T) {
+	got := render(t, charts.Release{Name: "a", Chart: []charts.File{{Name: "Chart.yaml", Data: []byte("{apiVersion: v2, name: c, version: 0.1.0}")},
+		{Name: "templates/a.yaml", Data: []byte(`{{ repeat 40000000 "a" }}`)}}})
+	if got != "error: it renders to more than 32 MiB\n" {
+		t.Error(got)
+	}
+}
