@@ -22,7 +22,6 @@ type release struct {
 	charts.Release
 	name   string // of the Application or HelmRelease
 	asked  bool   // it is a chart whatever else its directory has
-	build  bool   // "helm dependency build" runs before
 	values func(x *explorer, dir string, r *charts.Release) error
 }
 
@@ -30,7 +29,7 @@ type release struct {
 // helmTemplate). field is that of the source.
 func argoRelease(o *manifest.Object, app, namespace, field string, source map[string]any) *release {
 	helm := mapping(source["helm"])
-	r := &release{name: app, asked: source["helm"] != nil, build: true, Release: charts.Release{Name: app,
+	r := &release{name: app, asked: source["helm"] != nil, Release: charts.Release{Name: app,
 		Namespace: namespace, CRDs: helm["skipCrds"] != true, SkipSchema: helm["skipSchemaValidation"] == true,
 		KubeVersion: str(helm["kubeVersion"]), APIVersions: texts(helm["apiVersions"])}}
 	if name := str(helm["releaseName"]); name != "" {
@@ -173,7 +172,7 @@ func fluxRelease(o *manifest.Object, spec map[string]any) ([]target, []*manifest
 	if namespace == "" {
 		namespace, at = o.Namespace, "metadata.namespace"
 	}
-	r := &release{name: o.Name, asked: true, build: true, Release: charts.Release{Name: name, Namespace: namespace,
+	r := &release{name: o.Name, asked: true, Release: charts.Release{Name: name, Namespace: namespace,
 		CRDs: install["crds"] != "Skip", SkipSchema: install["disableSchemaValidation"] == true}}
 	if install["disableHooks"] == true {
 		r.Hooks = charts.None
@@ -254,7 +253,7 @@ func (x *explorer) chartObjects(t target, dir string) ([]*manifest.Object, error
 	if err := t.chart.values(x, dir, &r); err != nil {
 		return nil, err
 	}
-	return x.builder.Render(dir, r, t.chart.build)
+	return x.builder.Render(dir, r, true) // both run "helm dependency build"
 }
 
 // Chart is a chart of helm.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"strings"
 
@@ -67,16 +66,12 @@ func marked(o *manifest.Object) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	v = maps.Clone(v)
-	meta, _ := v["metadata"].(map[string]any)
-	annotations, _ := meta["annotations"].(map[string]any)
-	meta, annotations = maps.Clone(meta), maps.Clone(annotations)
-	if annotations == nil {
-		annotations = map[string]any{}
-	}
-	if meta != nil {
-		annotations[konfig.HelmGeneratedAnnotation] = "true"
-		meta["annotations"], v["metadata"] = annotations, meta
+	if meta, ok := v["metadata"].(map[string]any); ok {
+		annotations, ok := meta["annotations"].(map[string]any)
+		if !ok {
+			annotations = map[string]any{}
+		}
+		annotations[konfig.HelmGeneratedAnnotation], meta["annotations"] = "true", annotations
 	}
 	return manifest.Encode(v), nil
 }
