@@ -54,7 +54,9 @@ func CheckClusters(ctx context.Context, t *tree.Tree, options func(*tree.Tree) O
 		if len(clusters) == 1 {
 			r.Scope = scope
 			if scope.Unbuilt > 0 { // they may have some
-				r.Findings = slices.DeleteFunc(r.Findings, func(f findings.Finding) bool { return f.Rule == ruleNothing.ID })
+				r.Findings = slices.DeleteFunc(r.Findings, func(f findings.Finding) bool {
+					return f.Rule == ruleNothing.ID
+				})
 			}
 			return r, nil
 		}

@@ -73,7 +73,8 @@ func (a argoValues) add(to *charts.Release) error {
 	var forced []charts.Value
 	for _, item := range items(a.helm["parameters"]) {
 		p := mapping(item)
-		v := charts.Value{Set: str(p["name"]) + "=" + withCommas(a.env.Replace(str(p["value"]))), Text: p["forceString"] == true}
+		value := withCommas(a.env.Replace(str(p["value"])))
+		v := charts.Value{Set: str(p["name"]) + "=" + value, Text: p["forceString"] == true}
 		if v.Text {
 			forced = append(forced, v)
 		} else {
@@ -152,10 +153,10 @@ func fluxRelease(o *manifest.Object, spec map[string]any) ([]target, []*manifest
 		return nil, []*manifest.Error{o.Errorf("spec.chartRef", "the chart of %v %v is not in this tree", from["kind"],
 			from["name"])}
 	case ref["kind"] != "GitRepository":
-		return nil, []*manifest.Error{o.Errorf("spec.chart", "the chart %v of %v %v is not in this tree", chart["chart"],
-			ref["kind"], ref["name"])}
+		return nil, []*manifest.Error{o.Errorf("spec.chart", "the chart %v of %v %v is not in this tree",
+			chart["chart"], ref["kind"], ref["name"])}
 	case len(items(spec["postRenderers"])) > 0:
-		return nil, []*manifest.Error{o.Errorf("spec.postRenderers", "olmgen does not run the postRenderers of a HelmRelease")}
+		return nil, []*manifest.Error{o.Errorf("spec.postRenderers", "olmgen does not run postRenderers")}
 	case clean(str(chart["chart"])) == "":
 		return nil, []*manifest.Error{o.Errorf("spec.chart", anyTop)}
 	}
@@ -274,8 +275,8 @@ func (a *applied) chartsOf() (list []Chart) {
 	return list
 }
 
-// chartOf returns the directory of the innermost chart that a file is in, both in messages; "" if it is in none. A path of
-// Read is a directory like others, whatever is in it.
+// chartOf returns the directory of the innermost chart that a file is in, both in messages; "" if it is in none. A path
+// of Read is a directory like others, whatever is in it.
 func (a *applied) chartOf(file string) string {
 	for dir := path.Dir(file); dir != "." && dir != "/"; dir = path.Dir(dir) {
 		if a.found[dir] != "" {

@@ -22,13 +22,12 @@ func fixed(digit, day, bound string) standIns {
 	text, certificate := "coalesce "+name, fmt.Sprintf(`coalesce (dict "Cert" %[1]s "Key" %[1]s)`, name)
 	out := standIns{"now": `toDate "2006-01-02" "` + day + `"`, "randInt": bound,
 		"randNumeric": `coalesce "` + digit + `"`}
-	for _, name := range []string{"randAlpha", "randAlphaNum", "randAscii", "randBytes", "uuidv4", "shuffle", "bcrypt",
-		"htpasswd", "encryptAES", "genPrivateKey", "date", "dateInZone", "date_in_zone", "htmlDate", "htmlDateInZone", "ago",
-		"durationRound"} {
+	for name := range strings.FieldsSeq("randAlpha randAlphaNum randAscii randBytes uuidv4 shuffle bcrypt htpasswd " +
+		"encryptAES genPrivateKey date dateInZone date_in_zone htmlDate htmlDateInZone ago durationRound") {
 		out[name] = text
 	}
-	for _, name := range []string{"genCA", "genCAWithKey", "genSelfSignedCert", "genSelfSignedCertWithKey",
-		"genSignedCert", "genSignedCertWithKey"} {
+	for name := range strings.FieldsSeq("genCA genCAWithKey genSelfSignedCert genSelfSignedCertWithKey " +
+		"genSignedCert genSignedCertWithKey") {
 		out[name] = certificate
 	}
 	return out
