@@ -275,8 +275,7 @@ func (a *applied) chartsOf() (list []Chart) {
 	return list
 }
 
-// chartOf returns the directory of the innermost chart that a file is in, both in messages; "" if it is in none. A path
-// of Read is a directory like others, whatever is in it.
+// chartOf returns the directory of the innermost chart that a file is in, both in messages; "" if it is in none.
 func (a *applied) chartOf(file string) string {
 	for dir := path.Dir(file); dir != "." && dir != "/"; dir = path.Dir(dir) {
 		if a.found[dir] != "" {
@@ -286,9 +285,11 @@ func (a *applied) chartOf(file string) string {
 	return ""
 }
 
-// loose reports whether a file is a part of a chart, such as what its tests expect: by itself nothing applies it.
+// loose reports whether a file is a part of a chart, such as what its tests expect: by itself nothing applies it. A path
+// of Read is a directory like others, whatever is in it.
 func (a *applied) loose(file string) bool {
-	return !a.options.All && !a.options.Strict && a.chartOf(file) != ""
+	dir := a.chartOf(file)
+	return !a.options.All && !a.options.Strict && dir != "" && !a.isPath(dir)
 }
 
 // rendered reports whether a chart that was rendered has a file in it.

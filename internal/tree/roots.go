@@ -67,7 +67,7 @@ func apply(ctx context.Context, files []file, paths []string, o Options) *applie
 				dirs = append(dirs, dir)
 			}
 		}
-		if f.found && path.Base(f.name) == "Chart.yaml" && !a.isPath(path.Dir(f.name)) {
+		if f.found && path.Base(f.name) == "Chart.yaml" {
 			a.found[path.Dir(f.name)] = filepath.Dir(f.path)
 		}
 		if f.named && !f.found {
