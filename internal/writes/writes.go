@@ -11,15 +11,15 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// version is that of Kubernetes whose code answers.
-const version = "1.36"
+// Version is that of Kubernetes whose code answers.
+const Version = "1.36"
 
 // Who names the Kubernetes that answers for a cluster, whose release may be nil. Other releases are asked by its rules.
 func Who(cluster *semver.Version) string {
-	if cluster == nil || fmt.Sprintf("%d.%d", cluster.Major, cluster.Minor) == version {
-		return "Kubernetes " + version
+	if cluster == nil || fmt.Sprintf("%d.%d", cluster.Major, cluster.Minor) == Version {
+		return "Kubernetes " + Version
 	}
-	return fmt.Sprintf("Kubernetes %s, whose rules are asked for %d.%d,", version, cluster.Major, cluster.Minor)
+	return fmt.Sprintf("Kubernetes %s, whose rules are asked for %d.%d,", Version, cluster.Major, cluster.Minor)
 }
 
 // Write is an object that is created, or that takes the place of an existing one. Both are JSON; Existing may be nil.
