@@ -75,7 +75,7 @@ func TestWorkloads(t *testing.T) {
 			"warning image changed containers[c].image: quay.io/a/b@sha256:" + strings.Repeat("a", 64) + " -> docker.io/a/b:2\n"},
 		{"an image of the same repository", deployment("d", `image: "a/b:1"`, ""), deployment("d", `image: "docker.io/a/b:2"`, ""), "info image changed containers[c].image: a/b:1 -> docker.io/a/b:2\n"},
 		{"a version in the name", deployment("d-v1.0.0", "", ""), deployment("d-v1.1.0", "", ""), "info workload changed metadata.name: d-v1.0.0 -> d-v1.1.0\n"},
-		{"a selector", deployment("d", "", ""), strings.Replace(deployment("d", "", ""), "matchLabels: {app: x}", "matchLabels: {app: z}", 1), "error workload changed spec.selector.matchLabels.app: x -> z\n"},
+		{"a selector", deployment("d", "", ""), strings.Replace(deployment("d", "", ""), "matchLabels: {app: x}", "matchLabels: {app: z}", 1), "info workload changed spec.selector.matchLabels.app: x -> z\n"},
 		{"a probe", deployment("d", `livenessProbe: {httpGet: {path: /a, port: 1}, periodSeconds: 10}`, ""), deployment("d", `livenessProbe: {httpGet: {path: /b, port: 1}}`, ""), "info probes changed containers[c].livenessProbe.httpGet.path: /a -> /b\n"},
 		{"a Service", service(`{ports: [{port: 1}], clusterIP: ""}`), service(`{type: LoadBalancer, externalIPs: [192.0.2.1], ports: [{port: 1, protocol: TCP}]}`),
 			"warning service added spec.externalIPs[192.0.2.1]:  -> \nwarning service added spec.type:  -> LoadBalancer\n"},

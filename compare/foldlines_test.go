@@ -117,8 +117,6 @@ func TestVerdict(t *testing.T) {
 		"errors": {plain + account("a", "delete"), deployment("d", "image: a.io/c:1, securityContext: {privileged: true}", "") + account("a", "delete, get"),
 			"accept only if the operator may read every Secret, and its pods may have rights on the node"},
 		"a warning of the CSV": {csv("a", "1.0.0", "op", ""), csv("a", "1.0.0", "op", ", cleanup: {enabled: true}"), "accept after a look at the warnings"},
-		"an error of an object": {plain, strings.Replace(plain, "matchLabels: {app: x}", "matchLabels: {app: e}", 1), "accept only if it is all right for Deployment op/d that the API server " +
-			"refuses another selector: the object has to be deleted first"},
 		"an upgrade": {csv("a", "1.0.0", "op", ""), csv("a", "1.1.0", "op", ", replaces: a.v1.0.0"), "nothing speaks against it: no error, no warning; OLM would upgrade"},
 		"no upgrade": {csv("a", "1.0.0", "op", ""), csv("a", "1.1.0", "op", ", replaces: a.v0.9.0"), "OLM would not upgrade in one step"},
 		"refused": {csv("a", "1.0.0", "op", ", customresourcedefinitions: {owned: [{name: as.x.io, version: v1, kind: A}]}") + csv("b", "1.0.0", "op", ", customresourcedefinitions: {required: [{name: as.x.io, version: v1, kind: A}]}"),

@@ -83,3 +83,18 @@ func ruleSource(r rbac.Rule) Source {
 func accountSubject(a rbac.Account) Subject {
 	return Subject{rbacv1.ServiceAccountKind, a.Namespace, a.Name}
 }
+
+// UsersGain returns the rules that the roles for users gain from objects, in the order of the controller.
+func UsersGain(objects []*manifest.Object) (map[string][]rbacv1.PolicyRule, error) {
+	v, err := readInventory(objects, "")
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]rbacv1.PolicyRule{}
+	for _, name := range UserRoles {
+		if rules := v.Role(rbac.ClusterRole(name)).PolicyRules(); len(rules) > 0 {
+			out[name] = rules
+		}
+	}
+	return out, nil
+}
