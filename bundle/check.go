@@ -252,15 +252,6 @@ func (r *reader) checkShippedRules() error {
 func (r *reader) checkDeployments() error {
 	b, seen := r.bundle, map[string]bool{}
 	spec := b.CSV.Spec.InstallStrategy.StrategySpec
-	accounts := map[string]bool{"": true, "default": true}
-	for _, p := range slices.Concat(spec.Permissions, spec.ClusterPermissions) {
-		accounts[p.ServiceAccountName] = true
-	}
-	for _, o := range b.Others {
-		if o.Kind == "ServiceAccount" && o.Group() == "" {
-			accounts[o.Name] = true
-		}
-	}
 	for i, d := range spec.DeploymentSpecs {
 		field := fmt.Sprintf("spec.install.spec.deployments[%d]", i)
 		if problems := validation.IsDNS1123Subdomain(d.Name); len(problems) > 0 && !r.options.Refused {
@@ -274,11 +265,9 @@ func (r *reader) checkDeployments() error {
 			r.warn(WarnSelector,
 				b.CSVObject.Errorf(field+".spec.selector", "%s: the API server refuses the Deployment", msg))
 		}
-		if sa := Account(&d.Spec.Template.Spec); !accounts[sa] {
-			r.warn(WarnUnknownAccount, b.CSVObject.Errorf(field+".spec.template.spec.serviceAccountName",
-				"the Deployment %s runs as %q, an account that neither the CSV's permissions nor the bundle create",
-				d.Name, sa))
-		}
+	}
+	for _, p := range install.Accounts(b.CSV, install.HasAccount(b.Others)) {
+		r.warn(WarnUnknownAccount, b.CSVObject.Errorf(p.Field, "%s", p.Message))
 	}
 	return nil
 }

@@ -80,9 +80,7 @@ func GroupOf(o *manifest.Object) string { return install.GroupOf(o) }
 func BaseName(csv, version string) string { return olm.BaseName(csv, version) }
 
 // Account returns the ServiceAccount a pod runs as, by its new or its old field.
-func Account(pod *corev1.PodSpec) string {
-	return cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount)
-}
+func Account(pod *corev1.PodSpec) string { return install.Account(pod) }
 
 // ResourceScope returns whether a resource of an RBAC rule, perhaps with a subresource, is namespaced: by the bundle's
 // own CRDs, then by what is known of its group. A group or resource "*" is ScopeUnknown, unless all resources of the

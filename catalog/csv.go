@@ -35,6 +35,9 @@ func (b *Bundle) CSV(ctx context.Context) ([]byte, error) {
 // HasCSV reports whether the catalog has what CSV returns.
 func (b *Bundle) HasCSV() bool { return b.Objects || b.Metadata > 0 }
 
+// Inlined reports whether OLM reads the objects of a bundle from a file-based catalog, and unpacks no image.
+func (b *Bundle) Inlined() bool { return b.Objects && (b.origin == nil || b.origin.dir == "") }
+
 func (c *content) csv() ([]byte, error) {
 	objects, err := c.objects()
 	if err != nil {

@@ -38,6 +38,8 @@ type Options struct {
 	Unread []string
 	// Said is what OLM's resolver says of the newer state, and not of the older one.
 	Said []findings.Finding
+	// Phases says that Said has what becomes of the ClusterServiceVersions of the newer state.
+	Phases bool
 	// Approval says that somebody approves the InstallPlan.
 	Approval bool
 	// Unresolved are the objects of the newer state that hand an operator over to OLM, and whose operator is not known.

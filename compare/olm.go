@@ -17,7 +17,7 @@ import (
 // consequences returns what OLM would do about the upgrade.
 func consequences(ctx context.Context, pairs []pair, old, now State, o Options) ([]Consequence, error) {
 	u := upgrade.Upgrade{Old: old.Objects, New: now.Objects, Cluster: together(o.Cluster, o.CRDs.Objects),
-		PathKnown: o.PathKnown, Checker: apiserver.Checker{}, API: o.API}
+		PathKnown: o.PathKnown, Phases: o.Phases, Checker: apiserver.Checker{}, API: o.API}
 	u.Pairs = lists.Map(lists.Filter(pairs, pair.byOLM), func(p pair) upgrade.Pair {
 		return upgrade.Pair{Old: p.old.release(), New: p.now.release()}
 	})

@@ -180,7 +180,7 @@ func TestStatusOfClaimedAPIs(t *testing.T) {
 	const spec = globalOnly + `
 apiservicedefinitions:
   owned:
-  - {name: nodes, group: "", version: v1, kind: Node, deploymentName: my.dep}
+  - {name: leases, group: coordination.k8s.io, version: v1, kind: Lease, deploymentName: my.dep}
   - {name: "*", group: "*", version: v1, kind: Anything, deploymentName: my.dep}
 install:
   strategy: deployment

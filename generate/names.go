@@ -14,7 +14,6 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/lazy"
-	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -296,21 +295,6 @@ func withoutVersion(name, version string) string {
 		}
 	}
 	return name
-}
-
-// nameProblem returns why a webhook's name can't be the name of a configuration, or, as OLM writes it, a label.
-func nameProblem(name string, mode Names) string {
-	problems := validation.IsDNS1123Subdomain(name)
-	for _, e := range validation.IsFullyQualifiedName(nil, name) {
-		problems = append(problems, e.Detail)
-	}
-	if mode == NamesOLM {
-		problems = append(problems, validation.IsValidLabelValue(name)...)
-	}
-	if len(problems) == 0 {
-		return ""
-	}
-	return text.Reason(problems)
 }
 
 // The hashes of spec section 0.3.

@@ -202,24 +202,6 @@ func TestNameTable(t *testing.T) {
 	}
 }
 
-func TestNameProblem(t *testing.T) {
-	long := strings.Repeat("w", 59) + ".k.io" // 64 characters
-	for _, c := range []struct {
-		name string
-		mode Names
-		good bool
-	}{
-		{"v.kb.io", NamesStable, true}, {"v.kb.io", NamesOLM, true},
-		{long, NamesStable, true}, {long, NamesOLM, false}, // OLM writes it into a label
-		{"V.kb.io", NamesStable, false}, {"v_kb.kb.io", NamesOLM, false}, {"", NamesStable, false},
-		{"kb.io", NamesStable, false}, {"w", NamesOLM, false}, // the API server wants three parts
-	} {
-		if problem := nameProblem(c.name, c.mode); (problem == "") != c.good {
-			t.Errorf("%s with %s names: %q", c.name, c.mode, problem)
-		}
-	}
-}
-
 // A version is taken out of a name only where it stands by itself.
 func TestWithoutVersion(t *testing.T) {
 	for name, want := range map[string]string{

@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -90,6 +91,7 @@ func asOLM(b *bundle.Bundle, o Options) *rendering {
 		b.CSVObject = manifest.New(map[string]any{})
 	}
 	o.Names, o.Profile = NamesOLM, ProfileOLM
+	b.CSVObject = cmp.Or(b.CSVObject, manifest.New(map[string]any{})) // errors name it
 	return &rendering{bundle: b, csv: b.CSV, options: o, targets: []string{allNamespaces}, keys: map[string]int{},
 		merged: map[*manifest.Object]bool{}, names: newNames(b, b.CSV, o, nil),
 		certs: certificates{provider: CertsOLM, namespace: o.Namespace}}

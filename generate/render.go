@@ -191,7 +191,7 @@ func newRendering(b *bundle.Bundle, o Options) (*rendering, error) {
 	images.InCSV(r.csv, r.mirrors.Rewrite)
 	r.options.Config = mirrored(o.Config, r.mirrors)
 	r.apis = olm.OwnedAPIs(&r.csv.Spec)
-	if err := checkWebhooks(b, o.Names); err != nil {
+	if err := checkDefinitions(b); err != nil {
 		return nil, err
 	}
 	r.serving = servings(r.csv, o.Names)

@@ -62,7 +62,7 @@ func (o Options) global(csv *v1alpha1.ClusterServiceVersion) bool {
 
 // installable refuses what OLM would refuse after the Subscription has been applied.
 func installable(r *rendering) {
-	r.fail(cmp.Or(checkStatic(r.options.StaticProvidedAPIs), checkWebhooks(r.bundle, NamesOLM)))
+	r.fail(cmp.Or(checkStatic(r.options.StaticProvidedAPIs), checkDefinitions(r.bundle)))
 }
 
 // subscriptionGroup makes the OperatorGroup. Its annotation olm.providedAPIs is left to OLM, unless the group is

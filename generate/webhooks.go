@@ -18,6 +18,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -138,58 +139,25 @@ func ownedAPIServices(csv *v1alpha1.ClusterServiceVersion) []v1alpha1.APIService
 	return lists.Map(lists.Keys(byName), func(name string) v1alpha1.APIServiceDescription { return byName[name] })
 }
 
-// checkWebhooks refuses what OLM fails on (spec 7.3; OLM: pkg/controller/install/webhook.go).
-func checkWebhooks(b *bundle.Bundle, n Names) error {
-	seen := map[string]bool{}
-	deployed := lists.Set(b.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs,
-		func(d v1alpha1.StrategyDeploymentSpec) string { return d.Name })
-	cluster := func(name string) install.CRD { // a CRD that the bundle does not ship may be there
-		crd := b.CRD(name)
-		return install.CRD{Exists: true, PreserveUnknownFields: crd != nil && crd.PreserveUnknownFields}
+// checkDefinitions refuses what OLM or the API server refuses of a CSV, and webhooks that nobody serves.
+func checkDefinitions(b *bundle.Bundle) error {
+	problems := Refused(b)
+	if len(problems) == 0 {
+		return nil
 	}
-	for i, w := range b.CSV.Spec.WebhookDefinitions {
-		field := fmt.Sprintf("spec.webhookdefinitions[%d]", i)
-		fail := func(sub, format string, args ...any) error { return b.CSVObject.Errorf(field+sub, format, args...) }
-		if seen[w.GenerateName] {
-			return fail(".generateName", install.RepeatedWebhook+": %s", w.GenerateName)
+	return problems[0]
+}
+
+// Refused returns what OLM or the API server refuses of the webhooks and APIServices of a bundle's CSV.
+func Refused(b *bundle.Bundle) []*manifest.Error {
+	preserves := func(name string) bool { crd := b.CRD(name); return crd != nil && crd.PreserveUnknownFields }
+	return lists.Map(install.Refused(b.CSV, preserves), func(p install.Problem) *manifest.Error {
+		if crd := b.CRD(p.CRD); crd != nil {
+			return crd.Errorf("spec.preserveUnknownFields", "must be false to let the API server call a webhook of %s "+
+				"to do the conversion", b.CSV.Name)
 		}
-		seen[w.GenerateName] = true
-		if !deployed[w.DeploymentName] {
-			return fail(".deploymentName", "the CSV has no Deployment %q to serve the webhook", w.DeploymentName)
-		}
-		if w.Type != v1alpha1.ConversionWebhook {
-			if problem := nameProblem(w.GenerateName, n); problem != "" {
-				return fail(".generateName", "%q is not a valid name: %s", w.GenerateName, problem)
-			}
-			if p := install.Webhook(w); p != nil {
-				return fail(p.Field, "%s", p.Message)
-			}
-		}
-		if len(w.AdmissionReviewVersions) == 0 {
-			return fail(".admissionReviewVersions", "missing: the API server asks for at least one")
-		}
-		for j, rule := range w.Rules {
-			if msg := install.WebhookRule(rule); msg != "" {
-				return fail(fmt.Sprintf(".rules[%d]", j), "%s", msg)
-			}
-		}
-		if w.Type == v1alpha1.ConversionWebhook {
-			if p := install.Conversion(b.CSV, w, cluster); p != nil {
-				if crd := b.CRD(p.CRD); crd != nil {
-					return crd.Errorf("spec.preserveUnknownFields",
-						"must be false to let the API server call webhook %s to do the conversion", w.GenerateName)
-				}
-				return fail(p.Field, "%s", p.Message)
-			}
-		}
-	}
-	for i, d := range b.CSV.Spec.APIServiceDefinitions.Owned {
-		if !deployed[d.DeploymentName] {
-			return b.CSVObject.Errorf(fmt.Sprintf("spec.apiservicedefinitions.owned[%d].deploymentName", i),
-				"the CSV has no Deployment %q to serve %s.%s", d.DeploymentName, d.Version, d.Group)
-		}
-	}
-	return nil
+		return b.CSVObject.Errorf(p.Field, "%s", p.Message)
+	})
 }
 
 // Certs is who makes the serving certificates of webhooks and APIServices. olmgen never makes a key.

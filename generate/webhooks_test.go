@@ -159,7 +159,6 @@ func TestCheckWebhooks(t *testing.T) {
 	for _, c := range []struct {
 		name, spec string
 		crd        string
-		names      Names
 		refused    string // the end of the message
 		field      string
 	}{
@@ -168,9 +167,9 @@ func TestCheckWebhooks(t *testing.T) {
 			refused: "CSV contains repeated WebhookDescription name: w.kb.io", field: "spec.webhookdefinitions[1].generateName"},
 		{name: "no such Deployment", spec: allModes + definitions + webhook("ValidatingAdmissionWebhook", "w.kb.io", "none"),
 			refused: `the CSV has no Deployment "none" to serve the webhook`, field: "spec.webhookdefinitions[0].deploymentName"},
-		{name: "a bad name", spec: allModes + definitions + webhook("ValidatingAdmissionWebhook", "W.kb.io", "my.dep"), refused: `"W.kb.io" is not a valid name: a lowercase RFC 1123 subdomain`, field: "spec.webhookdefinitions[0].generateName"},
+		{name: "a bad name", spec: allModes + definitions + webhook("ValidatingAdmissionWebhook", "W.kb.io", "my.dep"), refused: `"W.kb.io": a lowercase RFC 1123 subdomain`, field: "spec.webhookdefinitions[0].generateName"},
 		{name: "a short name", spec: allModes + definitions + webhook("ValidatingAdmissionWebhook", "kb.io", "my.dep"),
-			refused: `"kb.io" is not a valid name: should be a domain with at least three segments`, field: "spec.webhookdefinitions[0].generateName"},
+			refused: `"kb.io": should be a domain with at least three segments`, field: "spec.webhookdefinitions[0].generateName"},
 		{name: "side effects", spec: allModes + strings.Replace(validating, "sideEffects: None", "sideEffects: Some", 1), refused: "must be None or NoneOnDryRun", field: "spec.webhookdefinitions[0].sideEffects"},
 		{name: "no side effects given", spec: allModes + strings.Replace(validating, "sideEffects: None", "", 1), refused: "must be None or NoneOnDryRun", field: "spec.webhookdefinitions[0].sideEffects"},
 		{name: "no side effects given by a conversion", spec: globalOnly + ownsMemcached + strings.Replace(converting, "sideEffects: None", "", 1), crd: memcachedCRD},
@@ -178,9 +177,8 @@ func TestCheckWebhooks(t *testing.T) {
 		{name: "a timeout of a minute", spec: allModes + strings.Replace(validating, "sideEffects: None", "sideEffects: None\n  timeoutSeconds: 60", 1),
 			refused: "60: the timeout value must be between 1 and 30 seconds", field: "spec.webhookdefinitions[0].timeoutSeconds"},
 		{name: "a path without a slash", spec: allModes + strings.Replace(validating, "webhookPath: /", "webhookPath: ", 1), refused: "must start with a '/'", field: "spec.webhookdefinitions[0].webhookPath"},
-		{name: "a long name", spec: allModes + definitions + webhook("ValidatingAdmissionWebhook", longName, "my.dep")},
-		{name: "a long name as a label", spec: allModes + definitions + webhook("ValidatingAdmissionWebhook", longName, "my.dep"), names: NamesOLM,
-			refused: "is not a valid name: must be no more than 63", field: "spec.webhookdefinitions[0].generateName"},
+		{name: "a long name as a label", spec: allModes + definitions + webhook("ValidatingAdmissionWebhook", longName, "my.dep"),
+			refused: "is not the value of a label, which OLM makes of it: must be no more than 63", field: "spec.webhookdefinitions[0].generateName"},
 		{name: "all groups", spec: allModes + rule(`apiGroups: ["*"], resources: [pods]`), refused: "webhook rules cannot include all groups", field: "spec.webhookdefinitions[0].rules[1]"},
 		{name: "OLM's group", spec: allModes + rule(`apiGroups: [apps, operators.coreos.com], resources: [x]`), refused: "webhook rules cannot include the OLM group", field: "spec.webhookdefinitions[0].rules[1]"},
 		{name: "all of the webhooks' group", spec: allModes + rule(`apiGroups: [admissionregistration.k8s.io], resources: ["*"]`),
@@ -202,18 +200,18 @@ func TestCheckWebhooks(t *testing.T) {
 			refused: "unable to manager conversion webhook: conversion webhook must have at least one CRD specified", field: "spec.webhookdefinitions[0].conversionCRDs"},
 		{name: "a conversion of a foreign CRD", spec: globalOnly + converting, refused: "csv memcached-operator.v0.0.1 does not own CRD memcacheds.cache.example.com", field: "spec.webhookdefinitions[0].conversionCRDs[0]"},
 		{name: "a conversion of a CRD with unknown fields", spec: globalOnly + ownsMemcached + converting, crd: preserving,
-			refused: "must be false to let the API server call webhook c.kb.io to do the conversion", field: "spec.preserveUnknownFields"},
+			refused: "must be false to let the API server call a webhook of memcached-operator.v0.0.1 to do the conversion", field: "spec.preserveUnknownFields"},
 		{name: "a conversion may have any name", spec: globalOnly + ownsMemcached + strings.Replace(converting, "c.kb.io", "C_1", 1), crd: memcachedCRD},
 
 		{name: "an APIService of no Deployment", spec: allModes + "apiservicedefinitions: {owned: [{name: nodes, group: g.io, version: v1, kind: Node, deploymentName: none}]}\n",
-			refused: `the CSV has no Deployment "none" to serve v1.g.io`, field: "spec.apiservicedefinitions.owned[0].deploymentName"},
+			refused: `APIService v1.g.io: no Deployment "none"`, field: "spec.apiservicedefinitions.owned[0].deploymentName"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			manifests := []string{}
 			if c.crd != "" {
 				manifests = append(manifests, c.crd)
 			}
-			err := checkWebhooks(testBundle(t, oneDeployment+c.spec, manifests...), c.names)
+			err := checkDefinitions(testBundle(t, oneDeployment+c.spec, manifests...))
 			checkRefused(t, err, c.refused)
 			var e *manifest.Error
 			if err != nil && (!errors.As(err, &e) || e.Line == 0 || c.field != "" && e.Field != c.field) {

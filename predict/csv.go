@@ -11,6 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/predict/plan"
@@ -33,6 +34,12 @@ func (o *simulation) set(v *csv, phase v1alpha1.ClusterServiceVersionPhase, reas
 	for _, other := range related {
 		o.wakeCSV(other)
 	}
+}
+
+// failFor fails a CSV for a problem of its own.
+func (o *simulation) failFor(v *csv, p install.Problem) {
+	v.problem = p
+	o.fail(v, p.Reason, p.Said())
 }
 
 func (o *simulation) fail(v *csv, reason v1alpha1.ConditionReason, message string) {
@@ -197,8 +204,8 @@ func (o *simulation) pending(v *csv) {
 	case o.lacks(v):
 		o.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsNotMet,
 			"one or more requirements couldn't be found")
-	case v.badWebhook() != "":
-		o.fail(v, v1alpha1.CSVReasonInvalidWebhookDescription, v.badWebhook())
+	case v.badWebhook() != nil:
+		o.failFor(v, *v.badWebhook())
 	case o.crdOwner(v) != nil:
 		o.fail(v, v1alpha1.CSVReasonOwnerConflict, "conflicting CRD owner in namespace")
 	case o.apiOwner(v) != nil || o.apiTaken(v) != "":
@@ -234,11 +241,22 @@ func (o *simulation) install(v *csv, g *group) {
 				"install strategy failed: install strategy failed: "+made.Refusal.Text)
 			return
 		case made.Refusal != nil:
+			v.problem = made.Problem
 			o.fail(v, v1alpha1.CSVReasonComponentFailed, "install strategy failed: "+made.Refusal.Text)
 			return
 		default:
-			v.unknown = append(made.Unknown, unknown...)
+			v.unknown, v.without = append(made.Unknown, unknown...), made.Without
 		}
+	}
+	for _, p := range v.services() {
+		if p.Reason == v1alpha1.CSVReasonInstallCheckFailed { // areAPIServicesAvailable
+			o.failFor(v, p)
+			return
+		}
+	}
+	if len(v.without) > 0 { // it may come from elsewhere, and until then nobody knows
+		o.set(v, v1alpha1.CSVPhaseInstalling, v1alpha1.CSVReasonWaiting, v.without[0].Said())
+		return
 	}
 	o.serve(v)
 	o.set(v, v1alpha1.CSVPhaseSucceeded, v1alpha1.CSVReasonInstallSuccessful,

@@ -17,12 +17,15 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/predict/upgrade"
 )
 
 func (o *simulation) judgeGroup(g *group) {
@@ -81,6 +84,12 @@ func (o *simulation) judgeCSV(v *csv) {
 			"namespace %s: OLM installs nothing of it", v.Original), "remove the annotations olm.* from the bundle")
 	case v.phase == v1alpha1.CSVPhaseFailed:
 		message, at, hint := o.explain(v)
+		if v.problem.Reason == v.reason {
+			at = v.problem.Field
+			if v.sub != nil {
+				message += " (" + at + ")"
+			}
+		}
 		rule := findings.Rule{ID: string(v.reason)}
 		if !o.rules[rule.ID] {
 			rule, message = ruleFailed, fmt.Sprintf("%s: %s", v.reason, message)
@@ -96,6 +105,14 @@ func (o *simulation) judgeCSV(v *csv) {
 	case v.phase == v1alpha1.CSVPhaseInstallReady && !v.observed:
 		say(ruleFailed, findings.Error, "spec.webhookdefinitions", fmt.Sprintf("%s: %s: OLM tries again and again",
 			v.reason, v.message), "")
+	case len(v.without) > 0:
+		level := findings.Warning
+		if o.Whole {
+			level = findings.Error
+		}
+		for _, p := range v.without {
+			say(fit.RuleAccount, level, p.Field, p.Message+", and that is not in the tree: "+install.NoPods, "")
+		}
 	case v.phase == v1alpha1.CSVPhasePending && !v.observed:
 		say(ruleWaiting, findings.Warning, "spec.replaces",
 			"waits for "+v.Replaces+", which it replaces and which OLM does not remove",
@@ -106,6 +123,11 @@ func (o *simulation) judgeCSV(v *csv) {
 	if v.sub == nil && v.phase == v1alpha1.CSVPhaseSucceeded && !v.observed && !o.requirements(v).judged {
 		say(ruleRequirements, findings.Note, "spec",
 			"the tree has neither its CRDs nor its ServiceAccounts: its requirements count as met", "")
+	}
+	if v.typed != nil && v.phase == v1alpha1.CSVPhaseSucceeded {
+		for _, p := range install.Unserved(v.typed) {
+			say(upgrade.RuleDefinition, findings.Warning, p.Field, p.Message+": "+install.NotAsked, "")
+		}
 	}
 	for _, what := range v.unknown {
 		o.note(ruleNotLookedAt, findings.Note, v.where(), "spec", "not looked at: "+what, "")

@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict/plan"
@@ -51,6 +52,12 @@ func (u *updating) play(ctx context.Context, p installPlan) error {
 			}
 		}
 		if operator == nil {
+			return ctx.Err()
+		}
+		if why := install.NotUnpacked(operator.Object, operator.Bundle); why != "" && !one.Choice.Bundle.Inlined() {
+			u.stopped = true
+			u.note(rulePlanFails, findings.Error, one.sub.Object, "spec", one.Name+": there is no InstallPlan: "+why, "")
+			u.dropAll(p)
 			return ctx.Err()
 		}
 		u.opened[operator.Name] = operator
@@ -121,6 +128,10 @@ func (u *updating) unread(p installPlan, one Update, err error) {
 	why := fmt.Sprintf("the bundle of %s cannot be read: %v", one.Name, err)
 	u.noteUnchecked(one.sub, why, manifest.HintOf(err))
 	u.unknown = append(u.unknown, Unknown{Object: one.sub.Object, Why: why, Unread: true})
+	u.dropAll(p)
+}
+
+func (u *updating) dropAll(p installPlan) {
 	for _, each := range slices.Concat(p.updates, p.first) {
 		u.drop(each)
 	}

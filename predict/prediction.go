@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/internal/writes"
 	"github.com/olmgen/olmgen/manifest"
@@ -102,6 +103,8 @@ type csv struct {
 	phase           v1alpha1.ClusterServiceVersionPhase
 	reason          v1alpha1.ConditionReason
 	message         string
+	problem         install.Problem   // of the CSV, which is why it has failed; empty if none is
+	without         []install.Problem // Deployments without a ServiceAccount
 	unknown         []string          // what its phase depends on and nobody looked at
 	ofGroup         map[string]string // the three annotations that OLM copies from the group
 	needs           *needs

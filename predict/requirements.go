@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -137,10 +136,9 @@ func (c *prediction) require(v *csv) (unmet []string, judged bool, err error) {
 	if shows.crds {
 		unmet = append(unmet, c.missingCRDs(v)...)
 	}
-	for _, d := range v.APIServices.Owned {
-		if !slices.Contains(v.deployments(), d.DeploymentName) {
-			unmet = append(unmet,
-				fmt.Sprintf("APIService %s.%s: no Deployment %q", d.Version, d.Group, d.DeploymentName))
+	for _, p := range v.services() {
+		if p.Reason == v1alpha1.CSVReasonRequirementsNotMet {
+			unmet = append(unmet, p.Message)
 		}
 	}
 	if !shows.namespaced {
@@ -267,27 +265,19 @@ func (v *csv) deployments() (names []string) {
 	return names
 }
 
-// badWebhook returns OLM's error for the webhooks of a CSV, or "" (OLM: olm/operator.go, transitionCSVState).
-func (v *csv) badWebhook() string {
-	names := map[any]bool{}
-	for i := range v.Len("spec", "webhookdefinitions") {
-		at := []string{"spec", "webhookdefinitions", strconv.Itoa(i)}
-		name, _ := v.Get(append(at, "generateName")...)
-		if names[name] {
-			return install.RepeatedWebhook
-		}
-		names[name] = true
-		var rules []admissionv1.RuleWithOperations
-		if v.Field(&rules, append(at, "rules")...) != nil {
-			continue
-		}
-		for _, r := range rules {
-			if msg := install.WebhookRule(r); msg != "" {
-				return msg
-			}
-		}
+// services returns what is wrong with the APIServices of a CSV.
+func (v *csv) services() []install.Problem {
+	return install.APIServices(v.APIServices, func(name string) bool { return slices.Contains(v.deployments(), name) })
+}
+
+// badWebhook returns why OLM rejects the webhooks of a CSV, or nil.
+func (v *csv) badWebhook() *install.Problem {
+	var definitions []v1alpha1.WebhookDescription
+	_ = v.Field(&definitions, "spec", "webhookdefinitions") // what cannot be read the API server refuses
+	if rejected := install.Rejected(definitions); len(rejected) > 0 {
+		return &rejected[0]
 	}
-	return ""
+	return nil
 }
 
 // lacks reports whether a CSV does not have all that it requires, as far as the tree shows.

@@ -19,7 +19,7 @@ import (
 
 // Rules returns all rules of the findings of Check, sorted by id. Ids in camel case are the reasons that OLM sets.
 func Rules() []findings.Rule {
-	list := slices.Concat(builtin, resolve.Rules(), fit.Rules(), []findings.Rule{fit.RuleAccount})
+	list := slices.Concat(builtin, resolve.Rules(), fit.Rules())
 	for i, r := range list {
 		if r == ruleRoleName {
 			list[i].Help = fmt.Sprintf(r.Help, versions.Since(versions.OLM, versions.HashedRoles))

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -135,6 +134,9 @@ type Deployed struct {
 	Refusal *Refusal // why OLM fails
 	Waits   string   // why OLM tries again and again instead
 	Unknown []string // what was not looked at
+
+	Problem install.Problem   // of the CSV, that OLM fails for
+	Without []install.Problem // the Deployments that get no pods, as nothing makes their ServiceAccount
 }
 
 // Strategy is the installation of a ClusterServiceVersion.
@@ -150,6 +152,9 @@ type Strategy struct {
 // pkg/controller/install/deployment.go, installDeployments: after each Deployment come all APIServices and webhooks).
 // The error is that of ctx or of the API.
 func (s Strategy) Install(ctx context.Context, w *world.World) (Deployed, error) {
+	if rejected := install.Rejected(s.CSV.Spec.WebhookDefinitions); len(rejected) > 0 {
+		return Deployed{Refusal: failed(rejected[0].Said()), Problem: rejected[0]}, nil
+	}
 	by := &writer{ctx: ctx, World: w, account: s.Account, api: s.API}
 	made, err := generate.Strategy(s.CSV, s.Namespace, s.Config)
 	if err != nil {
@@ -161,18 +166,18 @@ func (s Strategy) Install(ctx context.Context, w *world.World) (Deployed, error)
 		if refusal := by.deployment(o, s.CSV, s.Namespace); refusal != nil {
 			return Deployed{Refusal: refusal}, by.err
 		}
-		refusal := by.serving(rest, s.CSV)
-		if message := serve(w, s.CSV, s.Namespace); refusal == nil && message != "" {
+		if p := serve(w, s.CSV, s.Namespace); p != nil {
 			if i+1 == len(list) && available(w, s.CSV) {
 				break // the next look finds everything that it needs
 			}
-			refusal = failed(message)
+			return Deployed{Refusal: failed(p.Said()), Problem: *p}, by.err
 		}
-		if refusal != nil {
+		if refusal := by.serving(rest, s.CSV); refusal != nil {
 			return Deployed{Refusal: refusal}, by.err
 		}
 	}
-	out := Deployed{Unknown: by.unknown}
+	exists := func(name string) bool { return w.Get("", "ServiceAccount", s.Namespace, name) != nil }
+	out := Deployed{Unknown: by.unknown, Without: install.Accounts(s.CSV, exists)}
 	if len(list) > 0 && !available(w, s.CSV) {
 		out.Waits = "Webhook install failed: conversionWebhook not ready"
 	}
@@ -218,19 +223,22 @@ func invalidLabels(owner string) field.ErrorList {
 		field.NewPath("metadata", "labels"))
 }
 
-func serve(w *world.World, csv *v1alpha1.ClusterServiceVersion, namespace string) string {
-	look := func(name string) install.CRD { return convertible(w.CRD(name)) }
-	for _, hook := range csv.Spec.WebhookDefinitions {
-		if hook.Type != v1alpha1.ConversionWebhook {
-			if p := install.Webhook(hook); p != nil {
-				return fmt.Sprintf("%s.admissionregistration.k8s.io %q is invalid: webhooks[0]%s: Invalid value: %s",
-					strings.TrimSuffix(string(hook.Type), "AdmissionWebhook")+"WebhookConfiguration", hook.GenerateName,
-					p.Field, p.Message)
-			}
-			continue
+// serve makes what the API server needs to call the operator, and returns why OLM cannot.
+func serve(w *world.World, csv *v1alpha1.ClusterServiceVersion, namespace string) *install.Problem {
+	services := install.APIServices(csv.Spec.APIServiceDefinitions, func(string) bool { return true })
+	for _, p := range services {
+		if p.Reason == v1alpha1.CSVReasonComponentFailed {
+			return &p
 		}
-		if p := install.Conversion(csv, hook, look); p != nil {
-			return p.Message
+	}
+	look := func(name string) install.CRD { return install.Convertible(w.CRD(name)) }
+	for i, hook := range csv.Spec.WebhookDefinitions {
+		if p := install.Webhook(csv, hook, look); p != nil {
+			p.Field = fmt.Sprintf("spec.webhookdefinitions[%d]", i) + p.Field
+			return p
+		}
+		if hook.Type != v1alpha1.ConversionWebhook {
+			continue
 		}
 		deploys := func(d v1alpha1.StrategyDeploymentSpec) bool { return d.Name == hook.DeploymentName }
 		certified := slices.ContainsFunc(csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, deploys)
@@ -238,15 +246,7 @@ func serve(w *world.World, csv *v1alpha1.ClusterServiceVersion, namespace string
 			convert(w, w.CRD(name), hook, certified, namespace)
 		}
 	}
-	return ""
-}
-
-func convertible(crd *manifest.Object) install.CRD {
-	if crd == nil {
-		return install.CRD{}
-	}
-	preserves, _ := crd.Get("spec", "preserveUnknownFields")
-	return install.CRD{Exists: true, PreserveUnknownFields: preserves == true}
+	return nil
 }
 
 // convert writes spec.conversion of a CRD. Without a Deployment OLM has no certificate for it.
@@ -268,7 +268,7 @@ func convert(w *world.World, crd *manifest.Object, hook v1alpha1.WebhookDescript
 func available(w *world.World, csv *v1alpha1.ClusterServiceVersion) bool {
 	for _, hook := range csv.Spec.WebhookDefinitions {
 		if hook.Type != v1alpha1.ConversionWebhook {
-			if install.Webhook(hook) != nil {
+			if install.Webhook(csv, hook, nil) != nil {
 				return false
 			}
 			continue

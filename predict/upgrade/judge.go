@@ -276,10 +276,53 @@ func (j *judge) play(ctx context.Context, w *world.World, o *Operator, namespace
 		return played{result, "the InstallPlan fails: " + result.Message}, nil
 	}
 	made, err := plan.Strategy{CSV: o.ClusterServiceVersion, Namespace: namespace, API: j.API}.Install(ctx, w)
-	if err == nil && made.Refusal != nil {
+	if err == nil && made.Refusal != nil && made.Problem.Field == "" { // refused says the others
 		return played{result, "it fails with " + string(v1alpha1.CSVReasonComponentFailed) + ": " + made.Refusal.Text}, nil
 	}
 	return played{result: result}, err
+}
+
+// refused finds what OLM or the API server refuses of the newer ClusterServiceVersion, and not of the older one. A play
+// that comes to the phases of the ClusterServiceVersions finds it, too.
+func (j *judge) refused(p Pair) {
+	if j.Played || j.Phases {
+		return
+	}
+	before := map[string]bool{}
+	if p.Old != nil {
+		before = lists.Set(j.refusals(p.Old, j.Old, j.before), func(r install.Problem) string { return r.Message })
+	}
+	for _, r := range j.refusals(p.New, j.New, j.after) {
+		switch {
+		case before[r.Message]:
+		case r.Reason == v1alpha1.CSVReasonWaiting:
+			j.add(p.New, RuleAccount, findings.Warning, r.Field, "%s: %s", r.Message, install.NoPods)
+		case r.Field == "":
+			j.add(p.New, RuleDefinition, findings.Error, "", "%s", r.Message)
+		case r.Reason == "":
+			j.add(p.New, RuleDefinition, findings.Warning, r.Field, "%s: %s", r.Message, install.NotAsked)
+		default:
+			j.add(p.New, RuleDefinition, findings.Error, r.Field, "%s: %s: the ClusterServiceVersion gets %s", r.Field,
+				r.Message, r.Reason)
+		}
+	}
+}
+
+func (j *judge) refusals(o *Operator, rendered []*manifest.Object, crds map[string]*manifest.Object) []install.Problem {
+	list := install.Refused(o.ClusterServiceVersion, func(name string) bool {
+		return crds[name] != nil && install.Convertible(crds[name]).PreserveUnknownFields
+	})
+	if _, err := (fit.Cluster{}).MinKube(o.Spec.MinKubeVersion); err != nil {
+		list = append(list, install.Problem{Field: "spec.minKubeVersion", Message: err.Error(),
+			Reason: v1alpha1.CSVReasonRequirementsNotMet})
+	}
+	if len(o.Bundle) > 0 && !j.PathKnown { // a catalog may have the objects themselves
+		if why := install.NotUnpacked(o.Object, o.Bundle); why != "" {
+			list = append(list, install.Problem{Message: why, Reason: "BundleUnpackFailed"})
+		}
+	}
+	objects := slices.Concat(o.Bundle, rendered, j.Cluster)
+	return append(list, install.Accounts(o.ClusterServiceVersion, install.HasAccount(objects))...)
 }
 
 // conversions finds CRDs of the newer release whose objects nothing converts. OLM writes a CRD as the bundle has it,

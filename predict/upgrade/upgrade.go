@@ -46,6 +46,7 @@ type Upgrade struct {
 	API       writes.Checker     // what the API server says to objects; nil if nobody asks
 	Played    bool               // InstallPlans are played on the whole cluster, which finds what fails and what is lost
 	PathKnown bool               // a catalog leads from the older release to the newer one
+	Phases    bool               // what becomes of the ClusterServiceVersions is known
 }
 
 // Consequence is one thing that OLM does about an upgrade. Its message says it of the operator.
@@ -89,6 +90,7 @@ func (u Upgrade) Findings(ctx context.Context) ([]Consequence, error) {
 		j.notServed(p)
 		j.path(p)
 		j.conversions(p)
+		j.refused(p)
 		if p.Old != nil {
 			j.stored(p)
 		}
@@ -184,6 +186,11 @@ var (
 		Help: "The InstallPlan or the ClusterServiceVersion fails. Kubernetes' own code decides, which " +
 			"olmgen-validate has. OLM updates what is there and deletes nothing (OLM: " +
 			"pkg/api/wrappers/deployment_install_client.go; pkg/controller/operators/catalog/step_ensurer.go)."}
+	RuleDefinition = findings.Rule{ID: "csv-refused",
+		Text: "has a definition that OLM or the API server refuses, or that nothing serves",
+		Help: "The CSV fails, or its requirements are never met (OLM: pkg/controller/install/webhook.go; " +
+			"pkg/controller/operators/olm/requirements.go)."}
+	RuleAccount      = fit.RuleAccount
 	RuleConversion   = fit.RuleConversion
 	RuleObjectsUnfit = findings.Rule{ID: "objects-unfit", Text: "has a CRD that existing objects do not fit",
 		Help: "The InstallPlan fails: error validating existing CRs against new CRD's schema (OLM: " +
@@ -194,4 +201,4 @@ var (
 
 // Rules explains the findings.
 var Rules = []findings.Rule{RuleAPIRequired, RuleInstallMode, RuleCRDOwner, RulePath, RuleSameName, RuleLost,
-	RuleNotServed, RuleStored, RuleRefused, RuleConversion, RuleObjectsUnfit}
+	RuleNotServed, RuleStored, RuleRefused, RuleDefinition, RuleAccount, RuleConversion, RuleObjectsUnfit}

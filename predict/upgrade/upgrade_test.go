@@ -158,7 +158,7 @@ func TestFindings(t *testing.T) {
 				"required: [color], properties: {color: {type: string}, size", 1), boat, ""},
 		"a version that only one of the CRDs serves": {v1, csv("a", two, next+owns("v2")) +
 			crd("", "v1 stored {type: string}", "v2 served {type: string}"), boat, ""},
-		"a conversion webhook": {v1, csv("a", two, next+owns("v1")+converts("boats.x.io", "op")) +
+		"a conversion webhook": {v1, csv("a", two, next+owns("v1")+converts("boats.x.io", "op")+deployment("a")) +
 			crd("", "v1 served,stored {type: string}", "v2 served {type: string}") + webhook("op-service"), boat,
 			strings.Replace(strings.Replace(unfit, "error", "warning", 1), "the InstallPlan fails",
 				"OLM trusts its conversion webhook, and only warns", 1)},
@@ -209,7 +209,7 @@ func TestFindings(t *testing.T) {
 			"error conversion-webhook a.v2.0.0 new.yaml:27: does not serve the conversion webhook of its CRD " +
 				"boats.x.io, Service system/w: requests for a version other than the stored one fail, and so does the next " +
 				"InstallPlan of OLM v0\n"},
-		"another Service converts": {v1, csv("a", two, next+owns("v1")+converts("boats.x.io", "op")) +
+		"another Service converts": {v1, csv("a", two, next+owns("v1")+converts("boats.x.io", "op")+deployment("a")) +
 			crd("", "v1 served,stored {type: integer}", "v2 served {type: integer}") + webhook("w"), "",
 			"error conversion-webhook a.v2.0.0 new.yaml:28: ships CRD boats.x.io with Service w for conversion, and " +
 				"serves it at op-service: an InstallPlan that OLM runs twice cannot list the objects\n"},

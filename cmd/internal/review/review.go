@@ -146,7 +146,8 @@ func (s *Subject) State(name string) (compare.State, error) {
 func Compare(ctx context.Context, old, new *Subject, names [2]string, o compare.Options) (*compare.Report, error) {
 	o.Unresolved = append(slices.Clip(o.Unresolved), new.unresolved(old)...)
 	o.Said = new.said
-	over := old.played() && new.played() && new.outcome.options.Over != nil
+	o.Phases = new.outcome != nil && new.outcome.options.Over != nil
+	over := old.played() && new.played() && o.Phases
 	o.PathKnown, o.Approval = o.PathKnown || over, new.waits
 	old, new = old.without(new, false), new.without(old, true)
 	new = new.over(old)

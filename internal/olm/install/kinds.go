@@ -3,21 +3,16 @@
 package install
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -82,67 +77,6 @@ func APIVersionOf(apiVersion, kind string) string {
 	return apiVersion
 }
 
-// Problem is why something is refused: in OLM's words, with the field, below its list entry, that is at fault.
-type Problem struct {
-	Field, Message string
-	CRD            string // that has to change, if it is not the CSV
-}
-
-// RepeatedWebhook is what OLM says to two webhook definitions of one name.
-const RepeatedWebhook = "CSV contains repeated WebhookDescription name"
-
-// WebhookRule returns why OLM refuses a rule of a webhook definition, or "" (OLM: pkg/controller/install/webhook.go,
-// ValidWebhookRules).
-func WebhookRule(r admissionv1.RuleWithOperations) string {
-	switch {
-	case slices.Contains(r.APIGroups, "*"):
-		return "webhook rules cannot include all groups"
-	case slices.Contains(r.APIGroups, olm.Group):
-		return "webhook rules cannot include the OLM group"
-	case slices.Contains(r.APIGroups, "admissionregistration.k8s.io") &&
-		sets.New(r.Resources...).HasAny("*", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
-		return "webhook rules cannot include MutatingWebhookConfiguration or ValidatingWebhookConfiguration resources"
-	}
-	return ""
-}
-
-// Webhook returns why the API server refuses what OLM makes of an admission webhook, or nil (Kubernetes:
-// pkg/apis/admissionregistration/validation).
-func Webhook(w v1alpha1.WebhookDescription) *Problem {
-	refuse := func(field, format string, args ...any) *Problem {
-		return &Problem{Field: field, Message: fmt.Sprintf(format, args...)}
-	}
-	oneOf := func(given string, allowed ...string) bool { return given == "" || slices.Contains(allowed, given) }
-	if s := w.SideEffects; s == nil || !oneOf(string(*s), string(admissionv1.SideEffectClassNone),
-		string(admissionv1.SideEffectClassNoneOnDryRun)) {
-		return refuse(".sideEffects", "must be None or NoneOnDryRun")
-	}
-	if !slices.Contains(w.AdmissionReviewVersions, "v1") && !slices.Contains(w.AdmissionReviewVersions, "v1beta1") {
-		return refuse(".admissionReviewVersions", "must include at least one of v1, v1beta1")
-	}
-	if errs := validation.IsFullyQualifiedName(field.NewPath(""), w.GenerateName); len(errs) > 0 {
-		return refuse(".generateName", "%q: %s", w.GenerateName, errs[0].Detail)
-	}
-	if n := w.TimeoutSeconds; n != nil && (*n < 1 || *n > 30) {
-		return refuse(".timeoutSeconds", "%d: the timeout value must be between 1 and 30 seconds", *n)
-	}
-	if path := w.WebhookPath; path != nil && *path != "" && !strings.HasPrefix(*path, "/") {
-		return refuse(".webhookPath", "must start with a '/'")
-	}
-	if p := w.FailurePolicy; p != nil && !oneOf(string(*p), "Fail", "Ignore") {
-		return refuse(".failurePolicy", "must be Fail or Ignore")
-	}
-	if p := w.MatchPolicy; p != nil && !oneOf(string(*p), "Exact", "Equivalent") {
-		return refuse(".matchPolicy", "must be Exact or Equivalent")
-	}
-	for i, r := range w.Rules {
-		if len(r.Operations) == 0 || len(r.APIGroups) == 0 || len(r.APIVersions) == 0 || len(r.Resources) == 0 {
-			return refuse(fmt.Sprintf(".rules[%d]", i), "needs operations, apiGroups, apiVersions and resources")
-		}
-	}
-	return nil
-}
-
 // NameProblems returns why the API server refuses the name of an object.
 func NameProblems(kind, name string) []string {
 	switch kind {
@@ -154,40 +88,6 @@ func NameProblems(kind, name string) []string {
 		return validation.IsDNS1123Label(name)
 	}
 	return validation.IsDNS1123Subdomain(name)
-}
-
-// CRD is what OLM asks of a CustomResourceDefinition that a webhook converts.
-type CRD struct{ Exists, PreserveUnknownFields bool }
-
-// Conversion returns why OLM cannot install a conversion webhook, or nil. Having no install modes at all passes OLM's
-// test (OLM: pkg/controller/install/webhook.go, createOrUpdateConversionWebhook). crd looks at the cluster.
-func Conversion(csv *v1alpha1.ClusterServiceVersion, w v1alpha1.WebhookDescription, crd func(string) CRD) *Problem {
-	for _, m := range csv.Spec.InstallModes {
-		if (m.Type == v1alpha1.InstallModeTypeAllNamespaces) != m.Supported {
-			return &Problem{Field: ".type", Message: "unable to manage " +
-				"conversion webhook: CSVs with conversion webhooks must support only AllNamespaces"}
-		}
-	}
-	if len(w.ConversionCRDs) == 0 {
-		return &Problem{Field: ".conversionCRDs", Message: "unable to manager " +
-			"conversion webhook: conversion webhook must have at least one CRD specified"}
-	}
-	for i, name := range w.ConversionCRDs {
-		at := fmt.Sprintf(".conversionCRDs[%d]", i)
-		found := crd(name)
-		switch {
-		case !found.Exists:
-			return &Problem{Field: at, Message: fmt.Sprintf("unable to get CRD %s specified in Conversion Webhook: "+
-				"customresourcedefinitions.apiextensions.k8s.io %q not found", name, name)}
-		case !slices.ContainsFunc(csv.Spec.CustomResourceDefinitions.Owned,
-			func(d v1alpha1.CRDDescription) bool { return d.Name == name }):
-			return &Problem{Field: at, Message: fmt.Sprintf("csv %s does not own CRD %s", csv.Name, name)}
-		case found.PreserveUnknownFields:
-			return &Problem{Field: at, CRD: name, Message: "crd.Spec.PreserveUnknownFields must be false to let API " +
-				"Server call webhook to do the conversion"}
-		}
-	}
-	return nil
 }
 
 // PermissionRule returns why OLM refuses a rule of a ServiceAccount's permissions, or "" (OLM:

@@ -48,7 +48,7 @@ func TestMetadata(t *testing.T) {
 			[]string{`manifests/op.csv.yaml:7: error: metadata.annotations["olm.skipRange"]: "<1" is not a range of versions: ` +
 				`Could not parse Range "<1": Could not parse version "1" in "<1": No Major.Minor.Patch elements found [skip-range]`}},
 		"a value that the schema rejects": {[]change{{csvFile, "      - name: op\n", "      - name: op\n        label: {a: b}\n"},
-			{csvFile, "spec:\n  displayName", "spec:\n  webhookdefinitions:\n  - {type: ValidatingAdmissionWebhook, generateName: a, " +
+			{csvFile, "spec:\n  displayName", "spec:\n  webhookdefinitions:\n  - {type: ValidatingAdmissionWebhook, generateName: a.b.c, " +
 				"sideEffects: None, admissionReviewVersions: [v1], containerPort: 70000, deploymentName: op}\n  displayName"}},
 			[]string{`manifests/op.csv.yaml:11: error: spec.webhookdefinitions[0].containerPort: 70000 is greater than 65535; ` +
 				`the API server rejects the object [csv-schema]`}},

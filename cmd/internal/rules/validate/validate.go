@@ -32,11 +32,13 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/cmd/internal/beside"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/writes"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
@@ -104,6 +106,16 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 			list = append(list, finding(ruleSkipRange, findings.Error, b.CSVObject.Errorf(
 				`metadata.annotations["`+olm.AnnotationSkipRange+`"]`, "%q is not a range of versions: %v", text, err)))
 		}
+	}
+	for _, e := range generate.Refused(b) {
+		list = append(list, refusal(e))
+	}
+	_, err = generate.Render(b, generate.Options{Certs: generate.CertsManager})
+	if e, ok := errors.AsType[*manifest.Error](err); ok { // other errors are about the options
+		list = append(list, refusal(e))
+	}
+	if why := install.NotUnpacked(b.CSVObject, b.Shipped()); why != "" && src.Kind != source.KindCatalog {
+		list = append(list, refusal(b.CSVObject.Errorf("", "%s", why)))
 	}
 	operator := fit.OfBundle(b)
 	operator.Namespace = b.CSV.Annotations[olm.AnnotationSuggestedNamespace]
@@ -174,6 +186,9 @@ func check(ctx context.Context, list []Finding, src *source.Source, b *bundle.Bu
 		}
 	}
 	for _, p := range problems {
+		if p.Validator == "bundle" && strings.HasPrefix(p.Message, "maximum bundle compressed size") {
+			continue // install.NotUnpacked says it
+		}
 		f := Finding{Rule: apiPrefix + p.Validator, Level: p.Level, Field: p.Field, Message: p.Message}
 		if p.Object >= 0 && p.Object < len(objects) {
 			f.File, f.Line = objects[p.Object].File, objects[p.Object].LineOf(p.Field)
