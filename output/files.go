@@ -4,9 +4,9 @@
 // bytes. [Write] writes them to a directory, [Check] compares them with a directory, [Stream] prints them as
 // one stream of YAML documents.
 //
-// Write replaces each file as a whole, and keeps a journal, so that an error leaves the old tree and the next run repairs
-// what a killed one left. Files that olmgen did not write stay as they are. The files olmgen.lock record which files are
-// olmgen's: one at the root, and one in each directory of an operator or tenant.
+// Write replaces each file as a whole, and keeps a journal, so that an error leaves the old tree and the next run
+// repairs what a killed one left. Files that olmgen did not write stay as they are. The files olmgen.lock record which
+// files are olmgen's: one at the root, and one in each directory of an operator or tenant.
 package output
 
 import (

@@ -126,8 +126,8 @@ const (
 	journalName = "journal.json"
 )
 
-// enter creates the directory, if it is not there, what is above it, and its .gitignore. It starts again if another run, which is done,
-// removes the directory meanwhile.
+// enter creates the directory, if it is not there, what is above it, and its .gitignore. It starts again if another
+// run, which is done, removes the directory meanwhile.
 func (d *disk) enter(w work) error {
 	for range 100 {
 		if err := d.tryEnter(w); !errors.Is(err, fs.ErrNotExist) {

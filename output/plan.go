@@ -61,8 +61,9 @@ func wantedOf(files Files) (map[string]wanted, error) {
 
 // newPlanner compares every file that is wanted, or that the old locks record, with what is at its path.
 func newPlanner(t target, old *tree, want map[string]wanted, o WriteOptions) (*planner, error) {
-	p := &planner{plan: plan{old: old, entries: map[string]bool{}}, target: t, options: o, want: want, record: map[string]map[string]string{},
-		carry: map[string]fs.FileInfo{}}
+	p := &planner{plan: plan{old: old, entries: map[string]bool{}}, target: t, options: o, want: want,
+		record: map[string]map[string]string{},
+		carry:  map[string]fs.FileInfo{}}
 	for _, path := range slices.Sorted(maps.Keys(want)) {
 		w, info := want[path], old.info[path]
 		p.note(w.lock, path, w.digest)

@@ -69,7 +69,8 @@ func readTree(t target) (*tree, error) {
 	return tr, nil
 }
 
-// list reads the entries below dir, without what is in a git repository. It calls check, if it is not nil, for every entry, and stops at an error.
+// list reads the entries below dir, without what is in a git repository. It calls check, if it is not nil, for every
+// entry, and stops at an error.
 func (tr *tree) list(dir string, check func(p string) error) error {
 	return filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || name == dir {
@@ -237,7 +238,8 @@ func (tr *tree) verify(t target) error {
 	for _, p := range lists.SortedUnique(slices.Concat(tr.paths, now.paths)) {
 		before, after := tr.info[p], now.info[p]
 		if before == nil || after == nil || !sameEntry(before, after) {
-			return refuse("run olmgen again", "%s was changed while olmgen was at work, so nothing was written", t.show(p))
+			return refuse("run olmgen again", "%s was changed while olmgen was at work, so nothing was written",
+				t.show(p))
 		}
 	}
 	return nil

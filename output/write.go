@@ -113,7 +113,8 @@ type Held struct {
 }
 
 // Hold keeps other runs of olmgen from writing a directory. A run that reads what it will write holds it from before
-// the first read; a second run gets an error that says so. What a killed run left is repaired. Hold makes the directory.
+// the first read; a second run gets an error that says so. What a killed run left is repaired. Hold makes the
+// directory.
 func Hold(dir string) (*Held, error) { return newDisk().hold(dir, false) }
 
 // HoldFile is Hold for a file. It makes the parents of the file.
@@ -123,7 +124,7 @@ func (d *disk) hold(name string, file bool) (*Held, error) {
 	h := &Held{d: d}
 	var err error
 	if h.t, h.why = locate(name, file); h.why != nil {
-		return h, nil // reading needs no guard, and the write says it
+		return h, nil //nolint:nilerr // reading needs no guard, and the write says it
 	}
 	h.release, err = d.guard(h.t)
 	switch {

@@ -174,7 +174,8 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 		return nil, err
 	}
 	if o.Applied {
-		refused, err := Refusals(ctx, o.API, o.Target.Kube, objects, func(*manifest.Object) *manifest.Object { return nil })
+		refused, err := Refusals(ctx, o.API, o.Target.Kube, objects,
+			func(*manifest.Object) *manifest.Object { return nil })
 		if err != nil {
 			return nil, err
 		}

@@ -450,7 +450,8 @@ func SubscribedNamespaces(ctx context.Context, t *tree.Tree, namespace string, c
 		one := Subscribed{State: state}
 		for _, s := range state.Subscriptions {
 			by := r.sub(ns, s.Name).Object
-			one.Subscriptions = append(one.Subscriptions, Subscriber{by, lists.Find(r.policies, world.Manages(by.Namespace, by.Name))})
+			one.Subscriptions = append(one.Subscriptions,
+				Subscriber{by, lists.Find(r.policies, world.Manages(by.Namespace, by.Name))})
 		}
 		list = append(list, one)
 	}

@@ -18,8 +18,7 @@ import (
 type programFlags struct{ required bool }
 
 func (f *programFlags) register(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.required, "require-validate", false,
-		"fail if the program olmgen-validate, which has the code of Kubernetes, is missing")
+	flags.BoolVar(&f.required, "require-validate", false, "fail without the program olmgen-validate")
 }
 
 // validators returns olmgen-validate, which is started by its first question. It is an error if it is required and

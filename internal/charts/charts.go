@@ -37,7 +37,8 @@ type Value struct {
 type Hooks string
 
 const (
-	Run     Hooks = ""      // those that an installation or an upgrade runs
+	// Run are those that an installation or an upgrade runs.
+	Run     Hooks = ""
 	All     Hooks = "all"   // every one, as an object like the others
 	NoTests Hooks = "tests" // every one but tests
 	None    Hooks = "none"

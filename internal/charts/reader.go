@@ -180,7 +180,8 @@ func parse(file, rendered, template string) (list []*manifest.Object, err error)
 				continue
 			}
 			if o.Kind == "" || o.APIVersion == "" {
-				return nil, &manifest.Error{File: file, Msg: "it makes what is no object: apiVersion or kind is missing"}
+				return nil, &manifest.Error{File: file,
+					Msg: "it makes what is no object: apiVersion or kind is missing"}
 			}
 			own := max(lineOf(lines, "kind: "+o.Kind), 1)
 			list = append(list, o.Build(value, func(field string) manifest.Place {
@@ -339,7 +340,8 @@ func (r *Reader) depend(f *files, dir string, depth int) error {
 		}
 		maps.Copy(f.dirs, other.dirs)
 		if f.size += other.size; f.size > budget.Of(budget.Chart).Bytes {
-			return manifest.OverLimit(&manifest.Error{File: r.Named(dir), Msg: "its dependencies make its chart too large"})
+			return manifest.OverLimit(&manifest.Error{File: r.Named(dir),
+				Msg: "its dependencies make its chart too large"})
 		}
 	}
 	return nil

@@ -285,8 +285,8 @@ func (a *applied) chartOf(file string) string {
 	return ""
 }
 
-// loose reports whether a file is a part of a chart, such as what its tests expect: by itself nothing applies it. A path
-// of Read is a directory like others, whatever is in it.
+// loose reports whether a file is a part of a chart, such as what its tests expect: by itself nothing applies it. A
+// path of Read is a directory like others, whatever is in it.
 func (a *applied) loose(file string) bool {
 	dir := a.chartOf(file)
 	return !a.options.All && !a.options.Strict && dir != "" && !a.isPath(dir)

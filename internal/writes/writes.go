@@ -48,8 +48,8 @@ func (c Cause) String() string {
 	return c.Field + ": " + c.Message
 }
 
-// Of returns the Write of an object, over an existing one, which may be nil. The error is about an object that cannot be
-// read.
+// Of returns the Write of an object, over an existing one, which may be nil. The error is about an object that cannot
+// be read.
 func Of(existing, made *manifest.Object) (w Write, err error) {
 	if w.Object, err = text(made); err == nil && existing != nil {
 		w.Existing, err = text(existing)

@@ -71,9 +71,9 @@ func (w *writer) ask(existing, made *manifest.Object) []string {
 }
 
 // write makes an object, or puts it in the place of the one that exists, and returns why the API server refuses that:
-// known is what OLM's own rules find, which count where nobody asks the API server. It asks for rights first, then what the object says, then policies and
-// quotas (Kubernetes: apiserver/pkg/registry/generic/registry/store.go). What is being deleted goes once its finalizers
-// are done.
+// known is what OLM's own rules find, which count where nobody asks the API server. It asks for rights first, then what
+// the object says, then policies and quotas (Kubernetes: apiserver/pkg/registry/generic/registry/store.go). What is
+// being deleted goes once its finalizers are done.
 func (w *writer) write(existing, made *manifest.Object, known ...*field.Error) *Refusal {
 	if refusal := w.mayWrite(existing, made); refusal != nil {
 		return refusal

@@ -207,9 +207,9 @@ func (j *judge) stored(p Pair) {
 	}
 }
 
-// plays plays the InstallPlans and the installations of both releases. It finds what the API server refuses of the newer
-// one, and the objects that the newer one ships and that go with the older one, which is their only owner. Package
-// predict does so for a whole cluster.
+// plays plays the InstallPlans and the installations of both releases. It finds what the API server refuses of the
+// newer one, and the objects that the newer one ships and that go with the older one, which is their only owner.
+// Package predict does so for a whole cluster.
 func (j *judge) plays(ctx context.Context, p Pair) error {
 	if j.Played || p.Old != nil && p.Old.Namespace != p.New.Namespace {
 		return nil
@@ -259,8 +259,8 @@ type played struct {
 	refused string // why it fails
 }
 
-// play plays the InstallPlan and the installation of a release. What only the cluster knows whether it serves it is left
-// out.
+// play plays the InstallPlan and the installation of a release. What only the cluster knows whether it serves it is
+// left out.
 func (j *judge) play(ctx context.Context, w *world.World, o *Operator, namespace string) (played, error) {
 	release := plan.Release{CSV: o.ClusterServiceVersion, Object: o.Object,
 		Shipped: lists.Filter(o.Bundle, func(x *manifest.Object) bool {
@@ -277,7 +277,8 @@ func (j *judge) play(ctx context.Context, w *world.World, o *Operator, namespace
 	}
 	made, err := plan.Strategy{CSV: o.ClusterServiceVersion, Namespace: namespace, API: j.API}.Install(ctx, w)
 	if err == nil && made.Refusal != nil && made.Problem.Field == "" { // refused says the others
-		return played{result, "it fails with " + string(v1alpha1.CSVReasonComponentFailed) + ": " + made.Refusal.Text}, nil
+		return played{result, "it fails with " + string(v1alpha1.CSVReasonComponentFailed) + ": " +
+			made.Refusal.Text}, nil
 	}
 	return played{result: result}, err
 }

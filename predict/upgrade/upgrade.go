@@ -44,7 +44,7 @@ type Upgrade struct {
 	Cluster   []*manifest.Object // what else is in the cluster: CRDs with their status, custom resources
 	Checker   crs.Checker        // for the custom resources of the cluster; may be nil if there are none
 	API       writes.Checker     // what the API server says to objects; nil if nobody asks
-	Played    bool               // InstallPlans are played on the whole cluster, which finds what fails and what is lost
+	Played    bool               // InstallPlans are played on the whole cluster, which finds what fails and is lost
 	PathKnown bool               // a catalog leads from the older release to the newer one
 	Phases    bool               // what becomes of the ClusterServiceVersions is known
 }

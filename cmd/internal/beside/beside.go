@@ -1,8 +1,8 @@
 // Package beside finds and runs the programs beside olmgen. They hold the code of others that decides: linked into
 // olmgen, it would double the time that each command needs to start.
 //
-// A program answers questions until its stdin ends. A question and its answer are JSON, on stdin and stdout; the kind of
-// a question names its version too. The only argument of the program is that of the protocol.
+// A program answers questions until its stdin ends. A question and its answer are JSON, on stdin and stdout; the kind
+// of a question names its version too. The only argument of the program is that of the protocol.
 package beside
 
 import (
@@ -137,7 +137,7 @@ func (p *Program) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	run := &process{cmd: exec.Command(path, protocol)}
+	run := &process{cmd: exec.CommandContext(context.WithoutCancel(ctx), path, protocol)}
 	run.cmd.Env, run.cmd.Stderr = []string{}, &run.said
 	if run.in, err = run.cmd.StdinPipe(); err != nil {
 		return err

@@ -43,7 +43,7 @@ func Render(_ context.Context, r charts.Release) (charts.Rendered, error) {
 	log.SetOutput(io.Discard) // warnings about values
 	list, random, err := render(r, theFirst)
 	if err != nil {
-		return charts.Rendered{Error: err.Error()}, nil
+		return charts.Rendered{Error: err.Error()}, nil //nolint:nilerr // it is the answer
 	}
 	out := charts.Rendered{Manifests: list}
 	if random {

@@ -98,7 +98,8 @@ func (o TreeOptions) check(ctx context.Context, t *tree.Tree) (*predict.Report, 
 	if !slices.ContainsFunc(t.Objects, readByOLM) {
 		return &predict.Report{After: t.Objects}, nil
 	}
-	return playTree(ctx, t, predict.Options{Namespace: o.Namespace, Catalogs: o.Catalogs, Checker: o.Checker, API: o.API,
+	return playTree(ctx, t, predict.Options{Namespace: o.Namespace, Catalogs: o.Catalogs, Checker: o.Checker,
+		API:     o.API,
 		Bundles: &catalog.Options{Source: o.Source}, Installed: o.Over == nil && len(o.Cluster) > 0})
 }
 

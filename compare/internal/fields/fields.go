@@ -45,7 +45,7 @@ func WithoutNoise(o *manifest.Object, value map[string]any) Values {
 		w.filled, w.given = normalize.Filled(value)
 	}
 	for key, item := range value {
-		if key != "kind" && !(key == "stringData" && o.Kind == "Secret") {
+		if key != "kind" && (key != "stringData" || o.Kind != "Secret") {
 			w.field(spot{}.key(key), item)
 		}
 	}

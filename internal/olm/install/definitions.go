@@ -133,7 +133,8 @@ func admission(w v1alpha1.WebhookDescription) *Problem {
 	}
 	oneOf := func(given string, allowed ...string) bool { return given == "" || slices.Contains(allowed, given) }
 	if long := validation.IsValidLabelValue(w.GenerateName); len(long) > 0 {
-		p := refuse(".generateName", "%q is not the value of a label, which OLM makes of it: %s", w.GenerateName, long[0])
+		p := refuse(".generateName", "%q is not the value of a label, which OLM makes of it: %s", w.GenerateName,
+			long[0])
 		p.Says = fmt.Sprintf("unable to parse requirement: values[0][olm.webhook-description-generate-name]: Invalid "+
 			"value: %q: %s", w.GenerateName, long[0])
 		return p
@@ -203,7 +204,8 @@ func conversion(csv *v1alpha1.ClusterServiceVersion, w v1alpha1.WebhookDescripti
 				"Server call webhook to do the conversion"}
 		case !reviewed(w):
 			return &Problem{Field: ".admissionReviewVersions", Message: unreviewed,
-				Says: fmt.Sprintf("Error updating CRD with Conversion info: CustomResourceDefinition.apiextensions.k8s.io "+
+				Says: fmt.Sprintf("Error updating CRD with Conversion info: "+
+					"CustomResourceDefinition.apiextensions.k8s.io "+
 					"%q is invalid: spec.conversion.conversionReviewVersions: Invalid value: %s", name, unreviewed)}
 		}
 	}
@@ -222,7 +224,8 @@ func APIServices(d v1alpha1.APIServiceDefinitions, deploys func(string) bool) (l
 				continue
 			}
 			p := Problem{Field: at + name, Reason: v1alpha1.CSVReasonRequirementsNotMet,
-				Message: fmt.Sprintf("APIService %s.%s: the %s is empty, and nothing serves that", d.Version, d.Group, name)}
+				Message: fmt.Sprintf("APIService %s.%s: the %s is empty, and nothing serves that", d.Version, d.Group,
+					name)}
 			switch {
 			case what == "owned" && name == "kind":
 				p.Reason, p.Says = v1alpha1.CSVReasonInstallCheckFailed, "install timeout"

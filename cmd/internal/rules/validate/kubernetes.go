@@ -50,16 +50,18 @@ func refusedWrites(ctx context.Context, o Options, b *bundle.Bundle, known []Fin
 	var list []Finding
 	for i, a := range answers {
 		for _, cause := range a.Causes {
-			at, field := b.CSVObject, ""
+			at, field := b.CSVObject, cause.Field
 			if i < len(shipped) {
 				at, field = shipped[i], cause.Field
 			} else {
 				field = madeFrom(b.CSV, made[i-len(shipped)], cause.Field)
 			}
-			f := finding(ruleKubernetes, findings.Error, at.Errorf(field, "%s refuses %s: %s", writes.Who(o.Cluster.Kube),
+			f := finding(ruleKubernetes, findings.Error, at.Errorf(field, "%s refuses %s: %s",
+				writes.Who(o.Cluster.Kube),
 				slices.Concat(shipped, made)[i].Identity(), cause.Message))
 			if !slices.ContainsFunc(known, func(k Finding) bool {
-				return k.Level == findings.Error && k.Field != "" && k.File == f.File && k.Line == f.Line && k.Field == f.Field
+				return k.Level == findings.Error && k.Field != "" && k.File == f.File && k.Line == f.Line &&
+					k.Field == f.Field
 			}) {
 				list = append(list, f)
 			}
@@ -73,7 +75,8 @@ func madeFrom(csv *v1alpha1.ClusterServiceVersion, o *manifest.Object, field str
 	spec := csv.Spec.InstallStrategy.StrategySpec
 	switch o.Kind {
 	case "Deployment":
-		i := slices.IndexFunc(spec.DeploymentSpecs, func(d v1alpha1.StrategyDeploymentSpec) bool { return d.Name == o.Name })
+		i := slices.IndexFunc(spec.DeploymentSpecs,
+			func(d v1alpha1.StrategyDeploymentSpec) bool { return d.Name == o.Name })
 		at := fmt.Sprintf("spec.install.spec.deployments[%d]", i)
 		switch {
 		case strings.HasPrefix(field, "spec"):

@@ -26,8 +26,9 @@ func Rules() []findings.Rule {
 var rules = []findings.Rule{
 	{ID: ruleRefused, Text: "olmgen refuses the bundle, as OLM or the API server does"},
 
-	{ID: ruleKubernetes, Text: "the API server refuses an object that the bundle ships, or that OLM makes of its CSV: " +
-		"Kubernetes' own code says so"},
+	{ID: ruleKubernetes,
+		Text: "the API server refuses an object that the bundle ships, or that OLM makes of its CSV: " +
+			"Kubernetes' own code says so"},
 	{ID: ruleChannels,
 		Text: "the channels of the annotations: none, an empty name, a default that is not among them"},
 	{ID: ruleDependencies,
