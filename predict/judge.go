@@ -68,13 +68,18 @@ func (o *simulation) judgeGroup(g *group) {
 
 const providedAPIsField = `metadata.annotations["` + olm.AnnotationProvidedAPIs + `"]`
 
-// judgeCSV reports what OLM says about a CSV.
-func (o *simulation) judgeCSV(v *csv) {
+// say reports something about a CSV.
+func (o *simulation) say(v *csv, rule findings.Rule, level findings.Severity, at, message, hint string) {
+	if v.sub != nil {
+		at, message = "spec.name", v.Name+": "+message
+	}
+	o.note(rule, level, v.where(), at, message, hint)
+}
+
+// judgePhase reports what OLM says about the phase of a CSV.
+func (o *simulation) judgePhase(v *csv) {
 	say := func(rule findings.Rule, level findings.Severity, at, message, hint string) {
-		if v.sub != nil {
-			at, message = "spec.name", v.Name+": "+message
-		}
-		o.note(rule, level, v.where(), at, message, hint)
+		o.say(v, rule, level, at, message, hint)
 	}
 	switch {
 	case v.Unusable != nil:
@@ -121,13 +126,18 @@ func (o *simulation) judgeCSV(v *csv) {
 	case v.phase == v1alpha1.CSVPhaseDeleting:
 		say(ruleReplaced, findings.Warning, "", v.message+" OLM deletes it", "remove it from the tree")
 	}
+}
+
+// judgeCSV reports what OLM says about a CSV.
+func (o *simulation) judgeCSV(v *csv) {
+	o.judgePhase(v)
 	if v.sub == nil && v.phase == v1alpha1.CSVPhaseSucceeded && !v.observed && !o.requirements(v).judged {
-		say(ruleRequirements, findings.Note, "spec",
+		o.say(v, ruleRequirements, findings.Note, "spec",
 			"the tree has neither its CRDs nor its ServiceAccounts: its requirements count as met", "")
 	}
 	if v.typed != nil && v.phase == v1alpha1.CSVPhaseSucceeded {
 		for _, p := range install.Unserved(v.typed) {
-			say(upgrade.RuleDefinition, findings.Warning, p.Field, p.Message+": "+install.NotAsked, "")
+			o.say(v, upgrade.RuleDefinition, findings.Warning, p.Field, p.Message+": "+install.NotAsked, "")
 		}
 	}
 	for _, what := range v.unknown {

@@ -56,7 +56,8 @@ func (u *updating) play(ctx context.Context, p installPlan) error {
 		}
 		if why := install.NotUnpacked(operator.Object, operator.Bundle); why != "" && !one.Choice.Bundle.Inlined() {
 			u.stopped = true
-			u.note(rulePlanFails, findings.Error, one.sub.Object, "spec", one.Name+": there is no InstallPlan: "+why, "")
+			u.note(rulePlanFails, findings.Error, one.sub.Object, "spec", one.Name+": there is no InstallPlan: "+why,
+				"")
 			u.dropAll(p)
 			return ctx.Err()
 		}

@@ -36,9 +36,9 @@ type Value struct {
 // Hooks says which hooks of a chart are applied.
 type Hooks string
 
+// The hooks that are applied.
 const (
-	// Run are those that an installation or an upgrade runs.
-	Run     Hooks = ""
+	Run     Hooks = ""      // those that an installation or an upgrade runs
 	All     Hooks = "all"   // every one, as an object like the others
 	NoTests Hooks = "tests" // every one but tests
 	None    Hooks = "none"

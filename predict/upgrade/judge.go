@@ -207,7 +207,7 @@ func (j *judge) stored(p Pair) {
 	}
 }
 
-// plays plays the InstallPlans and the installations of both releases. It finds what the API server refuses of the
+// plays lets OLM install both releases, one after the other. It finds what the API server refuses of the
 // newer one, and the objects that the newer one ships and that go with the older one, which is their only owner.
 // Package predict does so for a whole cluster.
 func (j *judge) plays(ctx context.Context, p Pair) error {

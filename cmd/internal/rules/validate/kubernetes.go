@@ -52,7 +52,7 @@ func refusedWrites(ctx context.Context, o Options, b *bundle.Bundle, known []Fin
 		for _, cause := range a.Causes {
 			at, field := b.CSVObject, cause.Field
 			if i < len(shipped) {
-				at, field = shipped[i], cause.Field
+				at = shipped[i]
 			} else {
 				field = madeFrom(b.CSV, made[i-len(shipped)], cause.Field)
 			}

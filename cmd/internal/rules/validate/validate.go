@@ -107,16 +107,7 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 				`metadata.annotations["`+olm.AnnotationSkipRange+`"]`, "%q is not a range of versions: %v", text, err)))
 		}
 	}
-	for _, e := range generate.Refused(b) {
-		list = append(list, refusal(e))
-	}
-	_, err = generate.Render(b, generate.Options{Certs: generate.CertsManager})
-	if e, ok := errors.AsType[*manifest.Error](err); ok { // other errors are about the options
-		list = append(list, refusal(e))
-	}
-	if why := install.NotUnpacked(b.CSVObject, b.Shipped()); why != "" && src.Kind != source.KindCatalog {
-		list = append(list, refusal(b.CSVObject.Errorf("", "%s", why)))
-	}
+	list = append(list, refusals(src, b)...)
 	operator := fit.OfBundle(b)
 	operator.Namespace = b.CSV.Annotations[olm.AnnotationSuggestedNamespace]
 	list = slices.Concat(list, dependencyFindings(src.FS, b), ownedVersions(b), fit.Conversions(operator))
@@ -154,6 +145,21 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 	}
 	examples, err := exampleFindings(ctx, o.Resources, b, list)
 	return tidy(append(list, examples...)), err
+}
+
+// refusals returns why olmgen refuses to render a bundle, and why OLM refuses to unpack it.
+func refusals(src *source.Source, b *bundle.Bundle) (list []Finding) {
+	for _, e := range generate.Refused(b) {
+		list = append(list, refusal(e))
+	}
+	_, err := generate.Render(b, generate.Options{Certs: generate.CertsManager})
+	if e, ok := errors.AsType[*manifest.Error](err); ok { // other errors are about the options
+		list = append(list, refusal(e))
+	}
+	if why := install.NotUnpacked(b.CSVObject, b.Shipped()); why != "" && src.Kind != source.KindCatalog {
+		list = append(list, refusal(b.CSVObject.Errorf("", "%s", why)))
+	}
+	return list
 }
 
 func warningFindings(warnings []bundle.Warning) (list []Finding) {
