@@ -199,7 +199,7 @@ func TestRead(t *testing.T) {
 		"chart/templates/x.yaml": "{{ a }}\n", "broken/notes.yaml": "a: [\n", "unnamed/a.yaml": "apiVersion: v1\nkind: Pod\n"})
 	for dir, want := range map[string]string{
 		"patch": "patch/patch.yaml:1: a Kubernetes object must be a mapping", "template": "template/a.yaml:1: kind: must be text",
-		"chart": "chart/templates: the templates of a Helm chart", "broken": "broken/notes.yaml:", "none": "none: no such file",
+		"chart": "chart/templates: the templates of a chart that nothing here applies", "broken": "broken/notes.yaml:", "none": "none: no such file",
 	} {
 		if _, err := Read(t.Context(), dir, nil); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", dir, err, want)
