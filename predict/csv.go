@@ -245,7 +245,7 @@ func (o *simulation) install(v *csv, g *group) {
 			o.fail(v, v1alpha1.CSVReasonComponentFailed, "install strategy failed: "+made.Refusal.Text)
 			return
 		default:
-			v.unknown, v.without = append(made.Unknown, unknown...), made.Without
+			v.unknown, v.without, v.unasked = append(made.Unknown, unknown...), made.Without, made.Unasked
 		}
 	}
 	for _, p := range v.services() {

@@ -20,9 +20,10 @@ const (
 	limitNative  = "native APIs"
 	limitRoles   = "roles that are not in the tree"
 	limitHooks   = "admission webhooks"
+	limitAPI     = "what the API server refuses"
 )
 
-var limits = []string{limitPods, limitSchemas, limitKube, limitNative, limitRoles, limitHooks}
+var limits = []string{limitPods, limitSchemas, limitKube, limitNative, limitRoles, limitHooks, limitAPI}
 
 // limits returns what nobody looked at to say that a CSV succeeds. A cluster has looked at all.
 func (o *simulation) limits(v *csv) []string {
@@ -38,6 +39,7 @@ func (o *simulation) limits(v *csv) []string {
 		limitNative:  v.Len("spec", "nativeAPIs") > 0 && !o.Whole,
 		limitRoles:   v.sub == nil && o.requirements(v).judged && !o.rolesKnown(v),
 		limitHooks:   o.hooks,
+		limitAPI:     v.unasked,
 	}
 	return lists.Filter(limits, func(limit string) bool { return met[limit] })
 }

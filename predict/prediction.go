@@ -106,6 +106,7 @@ type csv struct {
 	problem         install.Problem   // of the CSV, which is why it has failed; empty if none is
 	without         []install.Problem // Deployments without a ServiceAccount
 	unknown         []string          // what its phase depends on and nobody looked at
+	unasked         bool              // nobody answered for the API server
 	ofGroup         map[string]string // the three annotations that OLM copies from the group
 	needs           *needs
 	rivals          []*group // groups that provide the same APIs

@@ -50,6 +50,7 @@ type writer struct {
 	account *rbac.Account
 	api     writes.Checker // nil if nobody asks
 	unknown []string       // what was not looked at
+	unasked bool           // nobody answered for a Deployment
 	err     error          // of api
 }
 
@@ -67,6 +68,7 @@ func (w *writer) ask(existing, made *manifest.Object) []string {
 		w.err = err
 		return nil
 	}
+	w.unasked = w.unasked || !answers[0].Known && made.Kind == "Deployment"
 	return lists.Map(answers[0].Causes, writes.Cause.String)
 }
 

@@ -134,6 +134,7 @@ type Deployed struct {
 	Refusal *Refusal // why OLM fails
 	Waits   string   // why OLM tries again and again instead
 	Unknown []string // what was not looked at
+	Unasked bool     // the API server was to be asked, and nobody answered
 
 	Problem install.Problem   // of the CSV, that OLM fails for
 	Without []install.Problem // the Deployments that get no pods, as nothing makes their ServiceAccount
@@ -177,7 +178,7 @@ func (s Strategy) Install(ctx context.Context, w *world.World) (Deployed, error)
 		}
 	}
 	exists := func(name string) bool { return w.Get("", "ServiceAccount", s.Namespace, name) != nil }
-	out := Deployed{Unknown: by.unknown, Without: install.Accounts(s.CSV, exists)}
+	out := Deployed{Unknown: by.unknown, Unasked: by.unasked, Without: install.Accounts(s.CSV, exists)}
 	if len(list) > 0 && !available(w, s.CSV) {
 		out.Waits = "Webhook install failed: conversionWebhook not ready"
 	}
