@@ -21,10 +21,11 @@ const guardPause = 5 * time.Millisecond
 // guard keeps other runs of olmgen away from t until release. The lock on a file in t.work ends with the process.
 func (d *disk) guard(t target) (release func(), err error) {
 	w := t.work
-	for range 10 {
+	for missed, taken := 0, 0; missed < 200 && taken < 10; {
 		var f *os.File
 		f, err = d.openGuard(w)
 		if errors.Is(err, fs.ErrNotExist) {
+			missed++
 			time.Sleep(guardPause) // the run before this one removes the directory
 			continue
 		}
@@ -44,6 +45,7 @@ func (d *disk) guard(t target) (release func(), err error) {
 			return func() { d.releaseGuard(t, f) }, nil
 		}
 		f.Close()
+		taken++
 		switch {
 		case errors.Is(err, errBusy):
 			time.Sleep(guardPause) // Check takes the lock for a moment, to see whether a run is at work
