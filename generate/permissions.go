@@ -1,7 +1,6 @@
 package generate
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -69,7 +68,7 @@ func permissions(r *rendering) {
 // Access returns what an InstallPlan makes of the permissions of a ClusterServiceVersion in a namespace: accounts, then
 // roles and bindings, with OLM's names (spec 4.1).
 func Access(csv *v1alpha1.ClusterServiceVersion, namespace string) ([]*manifest.Object, error) {
-	r := asOLM(&bundle.Bundle{CSV: csv}, Options{Namespace: namespace})
+	r := asOLM(csv, Options{Namespace: namespace})
 	spec := csv.Spec.InstallStrategy.StrategySpec
 	r.grants, r.cluster = r.names.grants(spec.Permissions, false), r.names.grants(spec.ClusterPermissions, true)
 	return r.only(serviceAccounts, permissions)
@@ -80,20 +79,19 @@ func Access(csv *v1alpha1.ClusterServiceVersion, namespace string) ([]*manifest.
 // webhooks (spec 6 and 7).
 func Strategy(csv *v1alpha1.ClusterServiceVersion, namespace string, config *v1alpha1.SubscriptionConfig) (
 	[]*manifest.Object, error) {
-	r := asOLM(&bundle.Bundle{CSV: csv}, Options{Namespace: namespace, Config: config})
-	r.serving = servings(csv, NamesOLM)
+	r := asOLM(csv, Options{Namespace: namespace, Config: config})
+	r.serving = servings(r.csv, NamesOLM)
 	return r.only(servingObjects, deployments, apiServices, webhooks)
 }
 
-// asOLM is a rendering of what OLM makes of a bundle in a global group.
-func asOLM(b *bundle.Bundle, o Options) *rendering {
-	if b.CSVObject == nil { // errors name its fields
-		b.CSVObject = manifest.New(map[string]any{})
-	}
+// asOLM is a rendering of what OLM makes of a ClusterServiceVersion in a global group.
+func asOLM(csv *v1alpha1.ClusterServiceVersion, o Options) *rendering {
+	csv = csv.DeepCopy()
+	applyDefaults(csv)
+	b := &bundle.Bundle{CSV: csv, CSVObject: manifest.New(map[string]any{})} // errors name it
 	o.Names, o.Profile = NamesOLM, ProfileOLM
-	b.CSVObject = cmp.Or(b.CSVObject, manifest.New(map[string]any{})) // errors name it
-	return &rendering{bundle: b, csv: b.CSV, options: o, targets: []string{allNamespaces}, keys: map[string]int{},
-		merged: map[*manifest.Object]bool{}, names: newNames(b, b.CSV, o, nil),
+	return &rendering{bundle: b, csv: csv, options: o, targets: []string{allNamespaces}, keys: map[string]int{},
+		merged: map[*manifest.Object]bool{}, names: newNames(b, csv, o, nil),
 		certs: certificates{provider: CertsOLM, namespace: o.Namespace}}
 }
 

@@ -218,7 +218,7 @@ func (j *judge) plays(ctx context.Context, p Pair) error {
 	c := world.Read(nil, namespace)
 	var before, now played
 	var err error
-	if p.Old != nil && p.Old.Name != p.New.Name {
+	if p.Old != nil {
 		if before, err = j.play(ctx, c, p.Old, namespace); err != nil {
 			return err
 		}
