@@ -165,7 +165,8 @@ func same(server, program writes.Cause) bool {
 		return true
 	}
 	kind, detail, _ := strings.Cut(says, ": ")
-	return strings.HasPrefix(said, kind+": ") && strings.HasSuffix(said, detail) && len(server.Message)-len(detail) > long
+	return strings.HasPrefix(said, kind+": ") && strings.HasSuffix(said, detail) &&
+		len(server.Message)-len(detail) > long
 }
 
 // long is how long a message is without its detail when the program leaves out the value: the type comes before it.
