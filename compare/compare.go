@@ -25,7 +25,7 @@ type Options struct {
 	Others []Operator
 	// Cluster is what else is in the cluster: CRDs with their status, and the custom resources that OLM checks.
 	Cluster []*manifest.Object
-	// API is who says what the API server says to objects; nil if nobody asks.
+	// API reports what the API server refuses; nil if nobody asks.
 	API writes.Checker
 	// Unfit returns what keeps an operator from working in the cluster. What it says of the operators of NEW, and not
 	// of OLD, is a consequence. It may be nil.
@@ -38,7 +38,7 @@ type Options struct {
 	Unread []string
 	// Said is what OLM's resolver says of the newer state, and not of the older one.
 	Said []findings.Finding
-	// Phases says that Said has what becomes of the ClusterServiceVersions of the newer state.
+	// Phases reports that Said has what becomes of the ClusterServiceVersions of the newer state.
 	Phases bool
 	// Approval says that somebody approves the InstallPlan.
 	Approval bool

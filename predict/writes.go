@@ -17,6 +17,9 @@ import (
 // The release of the cluster may be nil. The error is that of the API.
 func Refusals(ctx context.Context, api writes.Checker, release *semver.Version, objects []*manifest.Object,
 	existing func(*manifest.Object) *manifest.Object) (list []findings.Finding, err error) {
+	if api == nil {
+		return nil, nil
+	}
 	var asked []writes.Write
 	var of []*manifest.Object
 	for _, o := range objects {
@@ -29,7 +32,7 @@ func Refusals(ctx context.Context, api writes.Checker, release *semver.Version, 
 		}
 		asked, of = append(asked, w), append(of, o)
 	}
-	if api == nil || len(asked) == 0 {
+	if len(asked) == 0 {
 		return nil, nil
 	}
 	answers, err := api.Check(ctx, asked)

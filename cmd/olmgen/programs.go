@@ -33,7 +33,7 @@ func (f *programFlags) validators() (*beside.Program, error) {
 	return program, err
 }
 
-// kubernetes is who asks what an API server says to objects. Without the program it says so once, and knows no kind.
+// kubernetes asks what an API server refuses. Without the program it reports that once, and knows no kind.
 type kubernetes struct {
 	beside.Kubernetes
 	cmd *cobra.Command
@@ -55,7 +55,7 @@ func (k *kubernetes) Check(ctx context.Context, asked []writes.Write) ([]writes.
 	return answers, err
 }
 
-// sayMissing says what was not asked without a program.
+// sayMissing reports what was not asked without a program.
 func sayMissing(cmd *cobra.Command, what string, err error) {
 	text, hint := config.ErrorText(err, flagsOf(cmd))
 	say(cmd, findings.Note, hint, "%s: %s", what, text)

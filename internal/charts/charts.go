@@ -1,7 +1,10 @@
 // Package charts is the question what a chart of helm renders to, and its answer as objects of a tree.
 package charts
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+)
 
 // Release is a chart with what a GitOps engine gives helm to render it.
 type Release struct {
@@ -33,7 +36,13 @@ type Value struct {
 	File *string `json:"file,omitempty"`
 }
 
-// Hooks says which hooks of a chart are applied.
+// ValuesOf returns values as they stand in YAML. An error is about what no YAML can hold.
+func ValuesOf(values map[string]any) (Value, error) {
+	data, err := json.Marshal(values)
+	return Value{YAML: string(data)}, err
+}
+
+// Hooks selects the hooks of a chart that are applied.
 type Hooks string
 
 // The hooks that are applied.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -289,7 +288,7 @@ func (r *Reader) load(real string) ([]byte, error) {
 		return nil, err
 	}
 	defer in.Close()
-	return io.ReadAll(io.LimitReader(in, budget.Of(budget.Chart).Bytes))
+	return whole.ReadAll(in, budget.Chart)
 }
 
 // Values returns the text of a file of values by its absolute path, and whether there is one.

@@ -57,7 +57,8 @@ func check(ctx context.Context, w writes.Write) (a writes.Answer) {
 	}
 	gvk := head.GroupVersionKind()
 	k, ok := kinds[gvk.GroupKind()]
-	if !ok || !k.scheme.Recognizes(gvk) || versions.Unserved(gvk.GroupVersion().String(), gvk.Kind, minor) != "" {
+	if !ok || !k.scheme.Recognizes(gvk) ||
+		versions.Unserved(gvk.GroupVersion().String(), gvk.Kind, writes.Minor) != "" {
 		return writes.Answer{}
 	}
 	obj, err := k.decode(w.Object, gvk)
@@ -80,20 +81,16 @@ func check(ctx context.Context, w writes.Write) (a writes.Answer) {
 		IsResourceRequest: true, APIGroup: gvk.Group, APIVersion: gvk.Version, Namespace: namespace,
 		Name: meta.GetName()})
 	if w.Existing == nil {
-		return create(ctx, k, obj)
+		return create(ctx, k, obj, meta)
 	}
 	old, err := k.decode(w.Existing, gvk)
 	if err != nil {
 		return writes.Answer{} // of another version
 	}
-	return update(ctx, k, obj, old)
+	return update(ctx, k, obj, old, meta)
 }
 
-func create(ctx context.Context, k kind, obj runtime.Object) writes.Answer {
-	meta, err := meta.Accessor(obj)
-	if err != nil {
-		return refused(err)
-	}
+func create(ctx context.Context, k kind, obj runtime.Object, meta metav1.Object) writes.Answer {
 	rest.FillObjectMetaSystemFields(meta)
 	knowOwners(meta)
 	if err := allocate(ctx, obj, nil); err != nil {
@@ -102,11 +99,7 @@ func create(ctx context.Context, k kind, obj runtime.Object) writes.Answer {
 	return refused(rest.BeforeCreate(brief{k.strategy}, ctx, obj))
 }
 
-func update(ctx context.Context, k kind, obj, old runtime.Object) writes.Answer {
-	now, err := meta.Accessor(obj)
-	if err != nil {
-		return refused(err)
-	}
+func update(ctx context.Context, k kind, obj, old runtime.Object, now metav1.Object) writes.Answer {
 	before, err := meta.Accessor(old)
 	if err != nil {
 		return refused(err)
@@ -133,7 +126,7 @@ func update(ctx context.Context, k kind, obj, old runtime.Object) writes.Answer 
 	return refused(rest.BeforeUpdate(brief{k.strategy}, ctx, obj, old))
 }
 
-// knowOwners gives owners a UID: OLM knows it, a file does not. An owner that is named twice counts once (Kubernetes:
+// knowOwners sets a UID of owners: OLM knows it, a file does not. An owner that is named twice counts once (Kubernetes:
 // apiserver/pkg/endpoints/handlers/rest.go, dedupOwnerReferences).
 func knowOwners(m metav1.Object) {
 	var owners []metav1.OwnerReference
@@ -146,9 +139,6 @@ func knowOwners(m metav1.Object) {
 	}
 	m.SetOwnerReferences(owners)
 }
-
-// minor is that of the Kubernetes whose code is asked. What it does not serve has no answer here.
-const minor = 36
 
 // most is how long a value may be that an error prints, in bytes.
 const most = 100

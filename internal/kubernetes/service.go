@@ -19,7 +19,7 @@ import (
 	services "k8s.io/kubernetes/pkg/registry/core/service/storage"
 )
 
-// allocate gives a Service what its storage gives it before it is validated: addresses, their families, and ports
+// allocate sets what the storage of a Service sets before it is validated: addresses, their families, and ports
 // (Kubernetes: pkg/registry/core/service/storage, beginCreate and beginUpdate). The cluster has both families.
 func allocate(ctx context.Context, obj, old runtime.Object) error {
 	if _, ok := obj.(*core.Service); !ok {

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"path"
@@ -66,7 +65,11 @@ func (a argoValues) add(to *charts.Release) error {
 		to.Values = append(to.Values, charts.Value{YAML: text})
 	}
 	if own := mapping(a.helm["valuesObject"]); len(own) > 0 {
-		to.Values = append(to.Values, asYAML(own))
+		v, err := charts.ValuesOf(own)
+		if err != nil {
+			return a.by.Errorf(a.at+".valuesObject", "%s", err)
+		}
+		to.Values = append(to.Values, v)
 	} else if own := str(a.helm["values"]); own != "" {
 		to.Values = append(to.Values, charts.Value{YAML: own})
 	}
@@ -135,11 +138,6 @@ func texts(v any) (list []string) {
 		list = append(list, str(item))
 	}
 	return list
-}
-
-func asYAML(v any) charts.Value {
-	data, _ := json.Marshal(v)
-	return charts.Value{YAML: string(data)}
 }
 
 // fluxRelease returns how Flux renders the chart of a HelmRelease (fluxcd/helm-controller: internal/action/install.go,
@@ -217,7 +215,11 @@ func (x *explorer) fluxValues(o *manifest.Object, spec map[string]any, to *chart
 		}
 	}
 	if own := mapping(spec["values"]); len(own) > 0 {
-		to.Values = append(to.Values, asYAML(own))
+		v, err := charts.ValuesOf(own)
+		if err != nil {
+			return o.Errorf("spec.values", "%s", err)
+		}
+		to.Values = append(to.Values, v)
 	}
 	return nil
 }

@@ -11,12 +11,15 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
+// Minor is that of the Kubernetes whose code answers.
+const Minor = 36
+
 // Version is that of Kubernetes whose code answers.
-const Version = "1.36"
+var Version = fmt.Sprintf("1.%d", Minor)
 
 // Who names the Kubernetes that answers for a cluster, whose release may be nil. Other releases are asked by its rules.
 func Who(cluster *semver.Version) string {
-	if cluster == nil || fmt.Sprintf("%d.%d", cluster.Major, cluster.Minor) == Version {
+	if cluster == nil || cluster.Major == 1 && cluster.Minor == Minor {
 		return "Kubernetes " + Version
 	}
 	return fmt.Sprintf("Kubernetes %s, whose rules are asked for %d.%d,", Version, cluster.Major, cluster.Minor)

@@ -241,10 +241,8 @@ func serve(w *world.World, csv *v1alpha1.ClusterServiceVersion, namespace string
 		if hook.Type != v1alpha1.ConversionWebhook {
 			continue
 		}
-		deploys := func(d v1alpha1.StrategyDeploymentSpec) bool { return d.Name == hook.DeploymentName }
-		certified := slices.ContainsFunc(csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, deploys)
 		for _, name := range hook.ConversionCRDs {
-			convert(w, w.CRD(name), hook, certified, namespace)
+			convert(w, w.CRD(name), hook, install.Deploys(csv, hook.DeploymentName), namespace)
 		}
 	}
 	return nil

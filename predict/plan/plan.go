@@ -67,8 +67,7 @@ type step struct {
 
 // Run executes a plan: CSVs first, then CRDs, then the rest in the order of the bundle, then what the permissions of
 // the CSV need (OLM: pkg/controller/registry/resolver/steps.go; api: pkg/operators/v1alpha1/installplan_types.go,
-// OrderSteps). It stops at the first step that fails. The error is that of ctx or of
-// the API.
+// OrderSteps). It stops at the first step that fails. The error is that of ctx or of the API.
 func (p Plan) Run(ctx context.Context, w *world.World) (*Result, error) {
 	r := &Result{Plan: p, Phase: v1alpha1.InstallPlanPhaseComplete, Granted: map[string]bool{}}
 	by := &writer{ctx: ctx, World: w, account: p.Account, api: p.API}

@@ -33,6 +33,7 @@ const (
 
 	protocol = "olmgen-v1"
 	install  = "go install ./cmd/olmgen... in a checkout of olmgen installs all its programs"
+	another  = "it is of another version than olmgen: " + install
 	// patience is how long an answer may take. The largest bundles and charts take less than a second.
 	patience = time.Minute
 )
@@ -187,7 +188,7 @@ func (p *Program) Ask(ctx context.Context, kind string, asked, answered any) err
 		return p.failed(ctx, patient, err)
 	case a.Unknown:
 		return manifest.WithHint(fmt.Errorf("%s does not know the question %s", run.cmd.Path, kind),
-			"it is of another version than olmgen: "+install)
+			another)
 	case a.Error != "":
 		return fmt.Errorf("%s: %s", p.Name, a.Error)
 	}
@@ -197,7 +198,7 @@ func (p *Program) Ask(ctx context.Context, kind string, asked, answered any) err
 	return nil
 }
 
-// failed ends a program that gave no answer, and says why.
+// failed ends a program without an answer, and returns why.
 func (p *Program) failed(ctx, patient context.Context, why error) error {
 	run := p.running
 	p.running = nil
@@ -212,21 +213,9 @@ func (p *Program) failed(ctx, patient context.Context, why error) error {
 		return fmt.Errorf("%s gave no answer within %s", run.cmd.Path, patience)
 	case errors.As(ended, &exit) && exit.ExitCode() == exitUsage:
 		return manifest.WithHint(fmt.Errorf("%s: %w: %s", run.cmd.Path, ended, line),
-			"it is of another version than olmgen: "+install)
+			another)
 	case line != "":
 		return fmt.Errorf("%s: %s", run.cmd.Path, line)
 	}
 	return fmt.Errorf("%s: its output is not readable: %w", run.cmd.Path, why)
-}
-
-// Close ends the program, if it runs.
-func (p *Program) Close() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.running == nil {
-		return nil
-	}
-	run := p.running
-	p.running = nil
-	return run.end()
 }

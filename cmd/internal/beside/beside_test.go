@@ -63,24 +63,25 @@ func TestAsk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	run, end := context.WithCancel(t.Context())
 	p := &beside.Program{Name: "helper", Path: path}
 	var got string
-	if err := p.Ask(t.Context(), "echo", "hello", &got); err != nil || got != "hello" {
+	if err := p.Ask(run, "echo", "hello", &got); err != nil || got != "hello" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if err := p.Ask(t.Context(), "echo", "", &got); err == nil || err.Error() != "helper: nothing was said" {
+	if err := p.Ask(run, "echo", "", &got); err == nil || err.Error() != "helper: nothing was said" {
 		t.Errorf("a function that fails: %v", err)
 	}
-	if err := p.Ask(t.Context(), "echo", 5, &got); err == nil || !strings.Contains(err.Error(), "the input is not readable") {
+	if err := p.Ask(run, "echo", 5, &got); err == nil || !strings.Contains(err.Error(), "the input is not readable") {
 		t.Errorf("a question of another type: %v", err)
 	}
-	if err := p.Ask(t.Context(), "echo-v2", "hello", &got); !strings.Contains(hintOf(err), "another version") {
+	if err := p.Ask(run, "echo-v2", "hello", &got); !strings.Contains(hintOf(err), "another version") {
 		t.Errorf("a question that the program does not know: %v", err)
 	}
-	if err := p.Ask(t.Context(), "die", "", &got); err == nil || !strings.HasSuffix(err.Error(), "it dies") {
+	if err := p.Ask(run, "die", "", &got); err == nil || !strings.HasSuffix(err.Error(), "it dies") {
 		t.Errorf("a program that dies: %v", err)
 	}
-	if err := p.Ask(t.Context(), "grow", "", &got); err == nil || !strings.Contains(err.Error(), "more than 1024 MiB of memory") {
+	if err := p.Ask(run, "grow", "", &got); err == nil || !strings.Contains(err.Error(), "more than 1024 MiB of memory") {
 		t.Errorf("a program that grows: %v", err)
 	}
 	canceled, cancel := context.WithCancel(t.Context())
@@ -92,15 +93,14 @@ func TestAsk(t *testing.T) {
 	for i := range 20 {
 		group.Go(func() {
 			want, got := strings.Repeat("x", i+1), ""
-			if err := p.Ask(t.Context(), "echo", want, &got); err != nil || got != want {
+			if err := p.Ask(run, "echo", want, &got); err != nil || got != want {
 				t.Errorf("after an end, %d: %q, %v", i, got, err)
 			}
 		})
 	}
 	group.Wait()
-	if err := p.Close(); err != nil {
-		t.Error(err)
-	}
+	end()
+	beside.Wait() // for the programs that run still: the end of the run is theirs
 }
 
 func TestFind(t *testing.T) {

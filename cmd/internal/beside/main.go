@@ -33,8 +33,8 @@ func JSON[Q, A any](f func(context.Context, Q) (A, error)) Answer {
 	}
 }
 
-// Main is the main function of a program beside olmgen. The answers are by kind of question; hint says which commands
-// run the program. It returns the exit code.
+// Main is the main function of a program beside olmgen. The answers are by kind of question; hint names the commands
+// that run the program. It returns the exit code.
 func Main(name, hint string, args []string, answers map[string]Answer, stdin io.Reader, stderr io.Writer) int {
 	if len(args) != 1 || args[0] != protocol {
 		fmt.Fprintf(stderr, "%s: this program is a part of olmgen\nhint: %s\n", name, hint)

@@ -137,7 +137,7 @@ func (s *Subject) follow(ctx context.Context, base *outcome, carried []Planned) 
 		return nil, err
 	}
 	s.said = append(s.said, refused...)
-	s.ignored(base)
+	s.ignored(base, live)
 	now, was := next(h.report), next(control)
 	for _, p := range carried {
 		at := p.Namespace + "/" + p.live
@@ -210,11 +210,11 @@ func (h *outcome) definitions(base *outcome, carried []Planned) (out []*manifest
 	return out
 }
 
-// ignored notes each Subscription whose startingCSV moved in vain (OLM: registry/resolver/resolver.go).
-func (s *Subject) ignored(base *outcome) {
+// ignored notes each Subscription whose startingCSV moved in vain (OLM: registry/resolver/resolver.go). live has the
+// objects of the cluster.
+func (s *Subject) ignored(base *outcome, live map[string]*manifest.Object) {
 	starting := func(x *manifest.Object) any { name, _ := x.Get("spec", "startingCSV"); return name }
 	before := lists.By(base.tree.Objects, base.options.key)
-	live := lists.By(base.report.After, base.options.key)
 	for _, x := range s.outcome.tree.Objects {
 		old, there := before[s.outcome.options.key(x)], live[s.outcome.options.key(x)]
 		if x.Kind != v1alpha1.SubscriptionKind || x.Group() != olm.Group || old == nil || there == nil ||

@@ -57,7 +57,7 @@ func Webhooks(csv *v1alpha1.ClusterServiceVersion, crd func(string) CRD) (list [
 // what it cannot ask about (OLM: pkg/controller/install/certresources.go, installCertRequirements).
 func Unserved(csv *v1alpha1.ClusterServiceVersion) (list []Problem) {
 	for i, w := range csv.Spec.WebhookDefinitions {
-		if !deploys(csv, w.DeploymentName) {
+		if !Deploys(csv, w.DeploymentName) {
 			list = append(list, Problem{Field: fmt.Sprintf("spec.webhookdefinitions[%d].deploymentName", i),
 				Message: fmt.Sprintf("the CSV has no Deployment %q to serve the webhook", w.DeploymentName)})
 		}
@@ -65,7 +65,8 @@ func Unserved(csv *v1alpha1.ClusterServiceVersion) (list []Problem) {
 	return list
 }
 
-func deploys(csv *v1alpha1.ClusterServiceVersion, name string) bool {
+// Deploys reports whether a CSV has a Deployment of a name.
+func Deploys(csv *v1alpha1.ClusterServiceVersion, name string) bool {
 	return slices.ContainsFunc(csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs,
 		func(d v1alpha1.StrategyDeploymentSpec) bool { return d.Name == name })
 }
@@ -276,7 +277,7 @@ const (
 	NotAsked = "the API server refuses the requests that it cannot ask about"
 )
 
-// HasAccount returns a function that says whether there is a ServiceAccount of a name among objects.
+// HasAccount returns a function that reports whether there is a ServiceAccount of a name among objects.
 func HasAccount(objects []*manifest.Object) func(string) bool {
 	return func(name string) bool {
 		return slices.ContainsFunc(objects, func(o *manifest.Object) bool {
@@ -291,11 +292,11 @@ func Account(pod *corev1.PodSpec) string {
 }
 
 // Refused returns what OLM or the API server refuses of a CSV in every cluster, and what is in vain in each. preserves
-// says whether a CRD of the bundle preserves unknown fields.
+// reports whether a CRD of the bundle preserves unknown fields.
 func Refused(csv *v1alpha1.ClusterServiceVersion, preserves func(string) bool) []Problem {
 	crd := func(name string) CRD { // one that the bundle does not ship may be there
 		return CRD{Exists: true, PreserveUnknownFields: preserves(name)}
 	}
 	return append(Webhooks(csv, crd), APIServices(csv.Spec.APIServiceDefinitions,
-		func(name string) bool { return deploys(csv, name) })...)
+		func(name string) bool { return Deploys(csv, name) })...)
 }

@@ -2,7 +2,6 @@ package kustomization
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -114,11 +113,10 @@ func (b *Builder) release(k *Kustomization, field string, c types.HelmChart) (st
 		}
 	}
 	if len(c.ValuesInline) > 0 {
-		data, err := json.Marshal(c.ValuesInline)
+		own, err := charts.ValuesOf(c.ValuesInline)
 		if err != nil {
 			return "", r, err
 		}
-		own := charts.Value{YAML: string(data)}
 		if c.ValuesMerge == "merge" { // what the file has stays
 			r.Values = append([]charts.Value{own}, r.Values...)
 		} else {

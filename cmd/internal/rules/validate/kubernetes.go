@@ -3,7 +3,6 @@ package validate
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -24,18 +23,17 @@ const ruleKubernetes = "api-server"
 // refusedWrites returns what the API server refuses of a bundle: of what it ships, and of what OLM makes of its CSV, at
 // the field of the CSV. What is known of a place already is left out.
 func refusedWrites(ctx context.Context, o Options, b *bundle.Bundle, known []Finding) ([]Finding, error) {
-	shipped := slices.Concat(lists.Map(b.CRDs, func(c *bundle.CRD) *manifest.Object { return c.Object }), b.Others)
+	shipped := b.Shipped()
 	// Findings say already what has no name that a rendering can have.
 	access, _ := generate.Access(b.CSV, "default")
 	strategy, _ := generate.Strategy(b.CSV, "default", nil)
-	made := slices.Concat(access, strategy)
-	asked := make([]writes.Write, 0, len(shipped)+len(made))
-	for _, o := range slices.Concat(shipped, made) {
+	objects := slices.Concat(shipped, access, strategy)
+	asked := make([]writes.Write, 0, len(objects))
+	for _, o := range objects {
 		value, err := o.Value()
 		if err != nil {
 			return nil, err
 		}
-		value = maps.Clone(value)
 		value["apiVersion"] = install.APIVersionOf(o.APIVersion, o.Kind)
 		w, err := writes.Of(nil, manifest.New(value))
 		if err != nil {
@@ -47,22 +45,19 @@ func refusedWrites(ctx context.Context, o Options, b *bundle.Bundle, known []Fin
 	if err != nil {
 		return nil, err
 	}
+	place := func(f Finding) Finding { return Finding{File: f.File, Line: f.Line, Field: f.Field} }
+	said := lists.Set(lists.Filter(known,
+		func(f Finding) bool { return f.Level == findings.Error && f.Field != "" }), place)
 	var list []Finding
 	for i, a := range answers {
 		for _, cause := range a.Causes {
-			at, field := b.CSVObject, cause.Field
-			if i < len(shipped) {
-				at = shipped[i]
-			} else {
-				field = madeFrom(b.CSV, made[i-len(shipped)], cause.Field)
+			at, field := objects[i], cause.Field
+			if i >= len(shipped) {
+				at, field = b.CSVObject, madeFrom(b.CSV, objects[i], field)
 			}
 			f := finding(ruleKubernetes, findings.Error, at.Errorf(field, "%s refuses %s: %s",
-				writes.Who(o.Cluster.Kube),
-				slices.Concat(shipped, made)[i].Identity(), cause.Message))
-			if !slices.ContainsFunc(known, func(k Finding) bool {
-				return k.Level == findings.Error && k.Field != "" && k.File == f.File && k.Line == f.Line &&
-					k.Field == f.Field
-			}) {
+				writes.Who(o.Cluster.Kube), objects[i].Identity(), cause.Message))
+			if !said[place(f)] {
 				list = append(list, f)
 			}
 		}
@@ -91,14 +86,12 @@ func madeFrom(csv *v1alpha1.ClusterServiceVersion, o *manifest.Object, field str
 		})
 		return fmt.Sprintf("spec.install.spec.deployments[%d].name", i)
 	case "ServiceAccount":
-		for name, list := range map[string][]v1alpha1.StrategyDeploymentPermissions{"permissions": spec.Permissions,
-			"clusterPermissions": spec.ClusterPermissions} {
-			if i := slices.IndexFunc(list, func(p v1alpha1.StrategyDeploymentPermissions) bool {
-				return p.ServiceAccountName == o.Name
-			}); i >= 0 {
-				return fmt.Sprintf("spec.install.spec.%s[%d].serviceAccountName", name, i)
-			}
+		of := func(p v1alpha1.StrategyDeploymentPermissions) bool { return p.ServiceAccountName == o.Name }
+		if i := slices.IndexFunc(spec.Permissions, of); i >= 0 {
+			return fmt.Sprintf("spec.install.spec.permissions[%d].serviceAccountName", i)
 		}
+		return fmt.Sprintf("spec.install.spec.clusterPermissions[%d].serviceAccountName",
+			slices.IndexFunc(spec.ClusterPermissions, of))
 	case "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration":
 		set, _ := o.Get("metadata", "labels")
 		name := olm.Texts(set)[olm.LabelWebhookName]
