@@ -43,7 +43,11 @@ const (
 func (o options) writes(ctx context.Context, m material) error {
 	started := time.Now()
 	program := &beside.Program{Name: beside.Validate, Path: filepath.Join(o.bin(), beside.Validate)}
-	defer program.Close()
+	ctx, end := context.WithCancel(ctx)
+	defer func() { // the program ends with the context
+		end()
+		beside.Wait()
+	}()
 	c, err := cluster.Start(ctx, o.bin(), o.files(), cluster.Without(judging...), cluster.WithDualStack)
 	if err != nil {
 		return err
