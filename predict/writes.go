@@ -2,6 +2,7 @@ package predict
 
 import (
 	"context"
+	"slices"
 
 	"github.com/blang/semver/v4"
 
@@ -40,12 +41,25 @@ func Refusals(ctx context.Context, api writes.Checker, release *semver.Version, 
 		return nil, err
 	}
 	for i, a := range answers {
+		level, unless := level(of[i], a.Causes)
 		for _, cause := range a.Causes {
 			file, line := of[i].PlaceOf(cause.Field)
-			list = append(list, findings.Finding{Rule: upgrade.RuleRefused.ID, Level: findings.Error, File: file,
+			list = append(list, findings.Finding{Rule: upgrade.RuleRefused.ID, Level: level, File: file,
 				Line: line, Object: of[i].Identity(),
-				Message: writes.Who(release) + " refuses " + cause.String()})
+				Message: writes.Who(release) + " refuses " + cause.String(), Hint: unless})
 		}
 	}
 	return list, nil
+}
+
+// level returns how bad it is that the API server refuses an object as it stands, and when it does not refuse it: another
+// program may write into the text, and the cluster may have the rest of the object.
+func level(o *manifest.Object, causes []writes.Cause) (findings.Severity, string) {
+	if field := olm.Placeholder(o); field != "" {
+		return findings.Note, "another program may replace what " + field + " has before it is applied"
+	}
+	if slices.ContainsFunc(causes, func(c writes.Cause) bool { return c.Missing }) {
+		return findings.Warning, "it is taken if the cluster has the object already: an apply merges the two"
+	}
+	return findings.Error, ""
 }

@@ -22,6 +22,7 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/rbac/install"
 	_ "k8s.io/kubernetes/pkg/apis/scheduling/install"
 	_ "k8s.io/kubernetes/pkg/apis/storage/install"
+	"k8s.io/kubernetes/pkg/capabilities"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingwebhookconfiguration"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/validatingwebhookconfiguration"
 	"k8s.io/kubernetes/pkg/registry/apps/daemonset"
@@ -65,6 +66,8 @@ type strategy interface {
 // kinds are those that a bundle may ship, that OLM makes of a CSV, and that stand beside them in a tree. The kinds of
 // Kubernetes that are not among them need more than their own text to be judged, or stand in no tree.
 var kinds = func() map[schema.GroupKind]kind {
+	// What installers of clusters set (kubeadm and OpenShift: --allow-privileged=true); others see Pods refused that run.
+	capabilities.Setup(true, 0)
 	crds, services := runtime.NewScheme(), runtime.NewScheme()
 	apiextensions.Install(crds)
 	apiregistration.Install(services)

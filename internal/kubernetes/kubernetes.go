@@ -172,7 +172,8 @@ func refused(err error) writes.Answer {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Details != nil && len(status.Status().Details.Causes) > 0 {
 		for _, cause := range status.Status().Details.Causes {
-			a.Causes = append(a.Causes, writes.Cause{Field: cause.Field, Message: cause.Message})
+			a.Causes = append(a.Causes, writes.Cause{Field: cause.Field, Message: cause.Message,
+				Missing: cause.Type == metav1.CauseTypeFieldValueRequired})
 		}
 		return a
 	}

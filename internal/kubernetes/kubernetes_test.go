@@ -60,6 +60,8 @@ func TestCheck(t *testing.T) {
 		{name: "a mount without a volume",
 			object: fmt.Sprintf(aDeployment, "one", ", volumeMounts: [{name: v, mountPath: /v}]"),
 			want:   `spec.template.spec.containers[0].volumeMounts[0].name: Not found: "v"`},
+		{name: "a privileged container",
+			object: fmt.Sprintf(aDeployment, "one", ", securityContext: {privileged: true}")},
 		{name: "a text for a number",
 			object: fmt.Sprintf(aDeployment, "one", ", ports: [{containerPort: http}]"),
 			want: `Deployment in version "v1" cannot be handled as a Deployment: json: cannot unmarshal string into Go ` +

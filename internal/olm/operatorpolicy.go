@@ -161,23 +161,43 @@ func readOperatorPolicy(p *OperatorPolicy, override string) *OperatorPolicy {
 
 // templated returns the first field below a value that has a template.
 func templated(field string, value any) string {
+	return firstText(field, value, func(s string) bool { return strings.Contains(s, "{{") })
+}
+
+// Placeholder returns the first field of an object that has a text which another program replaces before the object is
+// applied: a template, a variable, or what plugins of Argo CD find in angle brackets; "" if it has none.
+func Placeholder(o *manifest.Object) string {
+	value, err := o.Value()
+	if err != nil {
+		return ""
+	}
+	delete(value, "status")
+	return strings.TrimPrefix(firstText("", value, func(s string) bool {
+		s = strings.TrimSpace(s)
+		return strings.Contains(s, "{{") || strings.Contains(s, "${") || strings.HasPrefix(s, "$") && len(s) > 1 ||
+			strings.HasPrefix(s, "<") && strings.HasSuffix(s, ">")
+	}), ".")
+}
+
+// firstText returns the first field below a value whose text, or the key of one, is of a kind.
+func firstText(field string, value any, is func(string) bool) string {
 	switch value := value.(type) {
 	case string:
-		if strings.Contains(value, "{{") {
+		if is(value) {
 			return field
 		}
 	case []any:
 		for i, v := range value {
-			if at := templated(fmt.Sprintf("%s[%d]", field, i), v); at != "" {
+			if at := firstText(fmt.Sprintf("%s[%d]", field, i), v, is); at != "" {
 				return at
 			}
 		}
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(value)) {
-			if strings.Contains(k, "{{") {
+			if is(k) {
 				return field
 			}
-			if at := templated(field+"."+k, value[k]); at != "" {
+			if at := firstText(field+"."+k, value[k], is); at != "" {
 				return at
 			}
 		}

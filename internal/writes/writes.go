@@ -41,6 +41,7 @@ type Answer struct {
 type Cause struct {
 	Field   string `json:"field,omitempty"` // a path; empty: the object
 	Message string `json:"message"`
+	Missing bool   `json:"missing,omitempty"` // the object lacks the field
 }
 
 // String returns the cause as the API server says it.

@@ -175,6 +175,7 @@ func (c *Cluster) apiserverFlags(etcd string, port int) []string {
 		"--requestheader-group-headers", "X-Remote-Group", "--requestheader-extra-headers-prefix", "X-Remote-Extra-",
 		"--proxy-client-cert-file", c.File("proxy.crt"), "--proxy-client-key-file", c.File("proxy.key"),
 		"--egress-selector-config-file", c.File("egress.yaml"), "--enable-priority-and-fairness=false",
+		"--allow-privileged=true",
 	}
 	without := c.without
 	if !c.webhooks {
