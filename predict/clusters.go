@@ -33,7 +33,7 @@ type Scope struct {
 // CheckClusters predicts what OLM does in each cluster of a tree; options are those of one. What is found in several
 // clusters is said once, with one of them.
 func CheckClusters(ctx context.Context, t *tree.Tree, options func(*tree.Tree) Options) (*Report, error) {
-	clusters := t.Clusters()
+	clusters := t.Clusters(nil)
 	scope := Scope{Roots: len(t.Roots), Unbuilt: len(t.Unknown()), Clusters: len(clusters)}
 	if len(clusters) == 0 {
 		clusters = []tree.Cluster{{}}

@@ -110,7 +110,7 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	reader := review.ContentReader{Options: network}
 	report, known := &resolve.Report{}, len(given) > 0
 	opened := map[string][]resolve.Source{} // by the global namespace
-	clusters := t.Clusters()
+	clusters := t.Clusters(nil)
 	for i, c := range clusters {
 		of := t.Of(c, i == 0)
 		if len(clusters) == 1 {

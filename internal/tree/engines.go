@@ -29,8 +29,10 @@ type target struct {
 	field     string // of by, that names it
 	dir       string // below the repository, with slashes
 	options   kustomization.Options
-	elsewhere bool   // by is in another cluster, or it is not known
-	namespace string // that objects without one get
+	elsewhere bool // by is in another cluster, or it is not known
+	// destination is that cluster; empty if it is not known
+	destination string
+	namespace   string // that objects without one get
 	// namespaceAt is the field of by that has it.
 	namespaceAt string
 	chart       *release       // if the directory has a chart; nil: it cannot be one
@@ -73,10 +75,7 @@ func applicationTargets(o *manifest.Object, app string, spec map[string]any, at 
 	server, name := str(destination["server"]), str(destination["name"])
 	here := name == "" && server == "" || name == "in-cluster" ||
 		strings.TrimSuffix(server, "/") == "https://kubernetes.default.svc"
-	namespace := str(destination["namespace"])
-	if isTemplate(namespace) {
-		namespace = ""
-	}
+	namespace := known(str(destination["namespace"]))
 	sources := map[string]map[string]any{at + ".source": mapping(spec["source"])}
 	for i, s := range items(spec["sources"]) {
 		sources[fmt.Sprintf("%s.sources[%d]", at, i)] = mapping(s)
@@ -101,7 +100,8 @@ func applicationTargets(o *manifest.Object, app string, spec map[string]any, at 
 		default:
 			directory := mapping(source["directory"])
 			list = append(list, target{by: o, field: field + ".path", dir: clean(dir), elsewhere: !here,
-				namespace: namespace, namespaceAt: at + ".destination.namespace",
+				destination: known(cmp.Or(name, strings.TrimPrefix(server, "https://"))),
+				namespace:   namespace, namespaceAt: at + ".destination.namespace",
 				chart: argoRelease(o, app, namespace, field, source),
 				plain: &plainOptions{directory["recurse"] == true, str(directory["include"]),
 					str(directory["exclude"])},
@@ -240,6 +240,14 @@ func (p plainOptions) takes(rel string) bool {
 }
 
 func clean(dir string) string { return strings.TrimPrefix(path.Clean("/"+dir), "/") }
+
+// known returns a text, or "" for a template.
+func known(s string) string {
+	if isTemplate(s) {
+		return ""
+	}
+	return s
+}
 
 func isTemplate(s string) bool { return strings.Contains(s, "{{") }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree/kustomization"
@@ -25,7 +26,8 @@ type node struct {
 	from     *node            // whose objects it was found by; nil for none
 	by       *manifest.Object // of an engine, that applies it first; nil if nothing does
 	parents  []*node          // that have objects of an engine that apply it
-	clusters []string         // of plain manifests that do
+	clusters []string         // of plain manifests that do, and of destinations
+	bases    []string         // directories that it builds on, in messages
 	visited  bool
 }
 
@@ -102,11 +104,14 @@ func (x *explorer) follow(o *manifest.Object, parent *node) {
 		case n.by == nil:
 			n.by = o
 		}
-		if cluster, ok := x.clusterDir(path.Dir(o.File)); t.elsewhere {
-			continue
-		} else if parent == nil && ok {
+		switch {
+		case t.elsewhere && t.destination != "":
+			n.clusters = append(n.clusters, x.label(t.destination))
+		case t.elsewhere:
+		case parent == nil:
+			cluster, _ := x.clusterDir(path.Dir(o.File))
 			n.clusters = append(n.clusters, cluster)
-		} else if parent != nil && parent != n {
+		case parent != n:
 			n.parents = append(n.parents, parent)
 		}
 	}
@@ -178,6 +183,9 @@ func (x *explorer) build(key nodeKey, t target, from *node) *node {
 		return n
 	}
 	n := &node{dir: key.dir, name: x.name(key.dir), from: from}
+	if key.k != nil {
+		n.bases = lists.Map(key.k.Bases, x.name)
+	}
 	x.byKey[key] = n
 	x.nodes = append(x.nodes, n)
 	times := 0
@@ -272,35 +280,6 @@ func withTemplates(objects []*manifest.Object) (all []*manifest.Object, unknown 
 	return all, unknown
 }
 
-// clustersOf returns the clusters that a root is in: those of what applies it, or its own.
-func (x *explorer) clustersOf(n *node) (list []string) {
-	if n.visited {
-		return nil
-	}
-	n.visited = true
-	defer func() { n.visited = false }()
-	if dir, ok := x.cluster(n.name); ok && dir != n.name {
-		if _, chosen := x.chosen(n.name); chosen || n.asked {
-			return []string{dir}
-		}
-	}
-	list = slices.Clone(n.clusters)
-	for _, p := range n.parents {
-		if x.alive(p) {
-			list = append(list, x.clustersOf(p)...)
-		}
-	}
-	if len(list) == 0 {
-		own, shared := x.cluster(n.name)
-		if !shared && x.variants[n.dir] > 1 && n.by != nil {
-			own = fmt.Sprintf("%s (%s)", own, n.by.Identity())
-		}
-		return []string{own}
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
-}
-
 func (x *explorer) list() (list []Root) {
 	for _, n := range x.nodes {
 		if x.variants[n.dir] > 1 && n.by != nil { // others apply the directory in another way
@@ -309,7 +288,8 @@ func (x *explorer) list() (list []Root) {
 			}
 		}
 		for _, c := range x.clustersOf(n) {
-			list = append(list, Root{Name: n.name, Objects: n.objects, Unknown: n.unknown, Cluster: c})
+			list = append(list, Root{Name: n.name, Objects: n.objects, Unknown: n.unknown, Cluster: c, dir: n.dir,
+				bases: n.bases})
 		}
 		x.say(n.templated...)
 	}

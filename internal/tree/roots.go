@@ -28,8 +28,13 @@ type Root struct {
 	Objects []*manifest.Object // as they are applied: of two of one name that differ the last one
 	Hidden  []world.Duplicate  // the others
 	Unknown *manifest.Error    // why it cannot be built; nil if it can
-	Cluster string             // of the directory whose roots are in one cluster
+	Cluster string             // what names the cluster: mostly a directory whose roots are in it
 	Alone   bool               // nothing says which roots are in one cluster with it
+	Of      string             // the directory that other roots are overlays of, too, so that each is a cluster
+
+	dir   string   // absolute
+	bases []string // the directories that it builds on, in messages
+	below bool     // its directory is in that of its cluster, or is it
 }
 
 type applied struct {
@@ -220,18 +225,15 @@ func (a *applied) complete(t *Tree) error {
 	}
 	for i := range t.Roots {
 		r := &t.Roots[i]
-		r.Cluster, _ = a.cluster(r.Name)
 		var templated []*manifest.Error
 		r.Objects, templated = withTemplates(r.Objects)
 		t.Templated = append(t.Templated, templated...)
 	}
 	t.Roots = append(x.list(), t.Roots...)
 	for i := range t.Roots {
-		r := &t.Roots[i]
-		_, shared := a.cluster(r.Name)
-		r.Alone = !shared && r.Cluster == r.Name
-		r.hide()
+		t.Roots[i].hide()
 	}
+	a.gather(t)
 	seen := map[*manifest.Object]bool{}
 	for _, r := range t.Roots {
 		for _, o := range r.Objects {
@@ -340,78 +342,6 @@ func (a *applied) unapplied(t *Tree, applies map[string]bool) {
 	t.Unapplied = slices.Compact(t.Unapplied)
 }
 
-// cluster returns the directory whose roots are in one cluster with a root, and whether something says so: the first
-// path of several, one of Options.Clusters, or one right below "clusters". Otherwise it is the root itself.
-func (a *applied) cluster(root string) (dir string, shared bool) {
-	if len(a.paths) > 1 && a.given(root) {
-		return a.options.name(a.paths[0].name, "."), true
-	}
-	return a.clusterDir(root)
-}
-
-// clusterDir is cluster of a root that is no path of several.
-func (a *applied) clusterDir(root string) (dir string, shared bool) {
-	if dir, ok := a.chosen(root); ok {
-		return dir, true
-	}
-	segments := strings.Split(root, "/")
-	i := slices.IndexFunc(segments[:len(segments)-1], func(s string) bool {
-		return s == "clusters" || a.options.Named != nil && strings.HasSuffix(s, ":clusters") // of a revision
-	})
-	if i >= 0 {
-		return strings.Join(segments[:i+2], "/"), true
-	}
-	return root, false
-}
-
-// chosen returns the directory of Options.Clusters that a root is below.
-func (a *applied) chosen(root string) (string, bool) {
-	for _, dir := range a.options.Clusters {
-		if dir = name(dir); root == dir || strings.HasPrefix(root, dir+"/") || dir == "." {
-			return dir, true
-		}
-	}
-	return "", false
-}
-
-// Cluster is the objects of the roots that are in one cluster.
-type Cluster struct {
-	Name    string // of its directory
-	Rel     string // the same relative to the path of Read
-	Shared  bool   // roots are in it that are not its directory
-	Roots   int
-	Objects []*manifest.Object // of all roots: world.Counted says which of two of one name count
-	Hidden  []world.Duplicate  // those that a later one of their root takes the place of
-}
-
-// Clusters returns the clusters of a tree with at least one root that could be built, in the order of their roots. The
-// roots below the directories together, relative to the path of Read, are in one cluster too.
-func (t *Tree) Clusters(together ...string) (list []Cluster) {
-	built := lists.Filter(t.Roots, func(r Root) bool { return r.Unknown == nil })
-	in := func(r Root) string {
-		rel, below := t.Rel(r.Cluster)
-		for _, dir := range together {
-			switch {
-			case below && dir == ".":
-				return t.paths[0]
-			case below && strings.HasPrefix(rel, dir+"/"):
-				return strings.TrimSuffix(r.Cluster, rel[len(dir):])
-			}
-		}
-		return r.Cluster
-	}
-	for _, roots := range lists.Groups(built, in) {
-		c := Cluster{Name: in(roots[0]), Roots: len(roots)}
-		c.Rel, _ = t.Rel(c.Name)
-		for _, r := range roots {
-			c.Objects, c.Hidden = append(c.Objects, r.Objects...), append(c.Hidden, r.Hidden...)
-			c.Shared = c.Shared || strings.HasPrefix(r.Name, c.Name+"/")
-		}
-		list = append(list, c)
-	}
-	return list
-}
-
 // Below reports whether a file is below the paths of Read: kustomizations name others too.
 func (t *Tree) Below(file string) bool {
 	_, below := t.Rel(file)
@@ -455,7 +385,7 @@ func (t *Tree) Hidden() (list []world.Duplicate) {
 
 // Duplicates returns the objects of one name that differ, in the roots and between those of each cluster.
 func (t *Tree) Duplicates(namespace string) (list []world.Duplicate) {
-	for _, c := range t.Clusters() {
+	for _, c := range t.Clusters(nil) {
 		_, found := world.Counted(c.Objects, namespace)
 		list = append(list, slices.Concat(c.Hidden, found)...)
 	}

@@ -65,7 +65,7 @@ func describe(t *tree.Tree) string {
 			}
 		}
 	}
-	for _, c := range t.Clusters() {
+	for _, c := range t.Clusters(nil) {
 		fmt.Fprintf(&b, "cluster %s (%s): %d\n", c.Name, c.Rel, c.Roots)
 	}
 	for _, file := range t.Unapplied {

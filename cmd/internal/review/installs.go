@@ -101,7 +101,7 @@ func inNamespace(t *tree.Tree, namespace string) (*tree.Tree, string) {
 // clustersOf returns a tree as its clusters see it; the tree itself if it has one.
 func clustersOf(t *tree.Tree) []*tree.Tree {
 	var parts []*tree.Tree
-	for i, c := range t.Clusters() {
+	for i, c := range t.Clusters(nil) {
 		parts = append(parts, t.Of(c, i == 0))
 	}
 	if len(parts) > 1 {

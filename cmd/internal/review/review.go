@@ -272,12 +272,7 @@ func ClusterPairs(trees [2]*tree.Tree) (list []ClusterPair) {
 		if trees[i] == nil {
 			continue
 		}
-		var together []string
-		if other := trees[1-i]; other != nil {
-			shared := lists.Filter(other.Clusters(), func(c tree.Cluster) bool { return c.Shared })
-			together = lists.Map(shared, func(c tree.Cluster) string { return c.Rel })
-		}
-		for _, c := range trees[i].Clusters(together...) {
+		for _, c := range trees[i].Clusters(trees[1-i]) {
 			j, ok := at[c.Rel]
 			if !ok {
 				j = len(list)

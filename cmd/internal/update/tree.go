@@ -36,7 +36,7 @@ func NewTreePlan(ctx context.Context, t *tree.Tree, o TreeOptions) (*Plan, error
 		return nil, err
 	}
 	u := &treeUpdater{options: o, plan: &Plan{}, at: map[string][]int{}, edits: map[string][]edit{}}
-	for i, c := range t.Clusters() {
+	for i, c := range t.Clusters(nil) {
 		u.cluster = c.Name
 		if err := u.update(ctx, t.Of(c, i == 0)); err != nil {
 			return nil, err

@@ -1,0 +1,315 @@
+package tree
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+
+	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/world"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// gather decides which roots are in one cluster, and which are overlays of one directory: those are two. Nobody knows
+// it of the others.
+func (a *applied) gather(t *Tree) {
+	for i := range t.Roots {
+		r := &t.Roots[i]
+		own, shared := a.cluster(r.Name)
+		if r.Cluster == "" { // plain manifests
+			rel, _ := t.Rel(r.Name)
+			r.Cluster = own
+			for _, p := range a.paths[:min(len(a.paths), 1)] {
+				r.dir = filepath.Join(p.real, filepath.FromSlash(rel))
+			}
+		}
+		r.below = shared && r.Cluster == own
+		r.Alone = !shared && r.Cluster == r.Name
+	}
+	join(t.Roots, a.written, func(roots []Root) bool {
+		names := lists.Set(roots, func(r Root) string { _, name := t.overlay(r); return name })
+		delete(names, "")
+		return len(names) < 2
+	})
+	dirs := map[string]string{} // of clusters, by the last part of their names
+	for _, r := range t.Roots {
+		if _, shared := a.clusterDir(r.Name); shared {
+			dirs[path.Base(r.Cluster)] = r.Cluster
+		}
+	}
+	join(t.Roots, func(r Root) string {
+		_, name := t.overlay(r)
+		if dirs[name] == "" && name != "" {
+			return a.label(path.Join("overlays", name))
+		}
+		return dirs[name]
+	}, func(roots []Root) bool {
+		of := lists.Set(roots, func(r Root) string { application, _ := t.overlay(r); return application })
+		return len(of) > 1 && agree(roots)
+	})
+	in, on := map[string]int{}, map[string]int{}
+	for _, r := range t.Roots {
+		in[r.Cluster]++
+		for _, base := range r.bases {
+			on[base]++
+		}
+	}
+	for i := range t.Roots {
+		r := &t.Roots[i]
+		r.Alone = r.Alone && in[r.Cluster] == 1
+		if j := slices.IndexFunc(r.bases, func(base string) bool { return on[base] > 1 }); r.Alone && j >= 0 {
+			r.Of = r.bases[j]
+		}
+	}
+}
+
+// join puts the roots that are alone, and of which in names one cluster, into it. What engines apply for one of them
+// goes with it.
+func join(roots []Root, in func(Root) string, agree func([]Root) bool) {
+	alone := lists.Filter(roots, func(r Root) bool { return r.Alone })
+	for _, same := range lists.Groups(alone, in) {
+		to := in(same[0])
+		there := lists.Filter(roots, func(r Root) bool { return r.Cluster == to && !r.Alone })
+		if to == "" || !agree(slices.Concat(there, same)) {
+			continue
+		}
+		was := lists.Set(same, func(r Root) string { return r.Cluster })
+		for i := range roots {
+			if was[roots[i].Cluster] {
+				roots[i].Cluster, roots[i].Alone = to, false
+			}
+		}
+	}
+}
+
+// written returns the outermost directory that olmgen has written and that a root is in, by its lock (package output:
+// LockName); "" if there is none.
+func (a *applied) written(r Root) (outermost string) {
+	for dir := r.dir; dir != "" && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, "olmgen.lock")); err == nil {
+			outermost = a.name(dir)
+		}
+		if dir == a.top {
+			break
+		}
+	}
+	return outermost
+}
+
+// overlay returns the application that a root is an overlay of, and the name of the overlay, which may be one of a
+// cluster; "" if it is none.
+func (t *Tree) overlay(r Root) (application, name string) {
+	rel, _ := t.Rel(r.Name)
+	dir, base := path.Split(rel)
+	application = path.Clean(dir)
+	if i := strings.LastIndex("/"+rel, "/overlays/"); i >= 0 {
+		application, base = rel[:i], rel[i+len("overlays/"):]
+	} else if !slices.Contains(r.bases, path.Join(path.Dir(r.Name), "base")) {
+		return "", ""
+	}
+	if slices.ContainsFunc(strings.Split(base, "/"), isNoCluster) {
+		return application, ""
+	}
+	return application, base
+}
+
+// label returns the name of a cluster that is no directory.
+func (a *applied) label(name string) string {
+	if a.options.Named != nil {
+		return a.options.Named(name)
+	}
+	return name
+}
+
+// agree reports whether no two roots exclude each other: both have an OperatorGroup in one namespace, or differ about
+// an object.
+func agree(roots []Root) bool {
+	var all []*manifest.Object
+	groups := map[string]string{}
+	for _, r := range roots {
+		all = append(all, r.Objects...)
+		for _, o := range r.Objects {
+			if o.Group() != olm.Group || o.Kind != operatorsv1.OperatorGroupKind {
+				continue
+			}
+			if other := groups[o.Namespace]; other != "" && other != o.Name {
+				return false
+			}
+			groups[o.Namespace] = o.Name
+		}
+	}
+	_, found := world.Counted(all, "")
+	return !slices.ContainsFunc(found, func(d world.Duplicate) bool { return d.Roots })
+}
+
+// cluster returns the directory whose roots are in one cluster with a root, and whether something says so: the first
+// path of several, one of Options.Clusters, or one right below "clusters" or its like. Otherwise it is the root itself.
+func (a *applied) cluster(root string) (dir string, shared bool) {
+	if len(a.paths) > 1 && a.given(root) {
+		return a.options.name(a.paths[0].name, "."), true
+	}
+	return a.clusterDir(root)
+}
+
+// clusterDir is cluster of a root that is no path of several.
+func (a *applied) clusterDir(root string) (dir string, shared bool) {
+	if dir, ok := a.chosen(root); ok {
+		return dir, true
+	}
+	segments := strings.Split(root, "/")
+	i := slices.IndexFunc(segments, func(s string) bool {
+		if a.options.Named != nil { // of a revision
+			s = s[strings.LastIndex(s, ":")+1:]
+		}
+		return slices.Contains([]string{"clusters", "environments", "envs"}, s)
+	}) + 1
+	if i > 0 && i < len(segments) && segments[i] == "overlays" {
+		i++
+	}
+	if i > 0 && i < len(segments) && !isNoCluster(segments[i]) {
+		return strings.Join(segments[:i+1], "/"), true
+	}
+	return root, false
+}
+
+// noCluster are names of directories that stand for all clusters, for a part of one, or for a channel or a release.
+var noCluster = lazy.Regexp(`^(bases?|default|common|shared|all|overlays?|components?|operators?|instances?|` +
+	`apps?|applications?|examples?|samples?|main|master|latest|alpha|beta|v?[0-9.]+|` +
+	`(stable|fast|candidate|eus|release|preview|(tech|dev)-preview)([-.].*)?|.*[0-9]\.[0-9x].*)$`)
+
+func isNoCluster(name string) bool { return noCluster().MatchString(name) }
+
+// chosen returns the directory of Options.Clusters that a root is below.
+func (a *applied) chosen(root string) (string, bool) {
+	for _, dir := range a.options.Clusters {
+		if dir = name(dir); root == dir || strings.HasPrefix(root, dir+"/") || dir == "." {
+			return dir, true
+		}
+	}
+	return "", false
+}
+
+// clustersOf returns the clusters that a root is in: those of what applies it, or its own.
+func (x *explorer) clustersOf(n *node) (list []string) {
+	if n.visited {
+		return nil
+	}
+	n.visited = true
+	defer func() { n.visited = false }()
+	if dir, ok := x.cluster(n.name); ok && dir != n.name {
+		if _, chosen := x.chosen(n.name); chosen || n.asked {
+			return []string{dir}
+		}
+	}
+	list = slices.Clone(n.clusters)
+	for _, p := range n.parents {
+		if x.alive(p) {
+			list = append(list, x.clustersOf(p)...)
+		}
+	}
+	if len(list) == 0 {
+		own, shared := x.cluster(n.name)
+		if !shared && x.variants[n.dir] > 1 && n.by != nil {
+			own = fmt.Sprintf("%s (%s)", own, n.by.Identity())
+		}
+		return []string{own}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// Cluster is the objects of the roots that are in one cluster.
+type Cluster struct {
+	Name    string // mostly of a directory
+	Rel     string // the same relative to the path of Read
+	Roots   int
+	Objects []*manifest.Object // of all roots: world.Counted says which of two of one name count
+	Hidden  []world.Duplicate  // those that a later one of their root takes the place of
+}
+
+// Clusters returns the clusters of a tree with at least one root that could be built, in the order of their roots. What
+// another tree, which may be nil, says to be one cluster is one here too.
+func (t *Tree) Clusters(like *Tree) (list []Cluster) {
+	built := lists.Filter(t.Roots, func(r Root) bool { return r.Unknown == nil })
+	var dirs []string
+	of := map[string]string{} // the cluster of a root that is not alone there
+	if like != nil {
+		for _, r := range like.Roots {
+			root, _ := like.Rel(r.Name)
+			cluster, _ := like.Rel(r.Cluster)
+			if r.below {
+				dirs = lists.Add(dirs, cluster)
+			}
+			if !r.Alone {
+				of[root] = cluster
+			}
+		}
+	}
+	in := func(r Root) string {
+		cluster, below := t.Rel(r.Cluster)
+		root, _ := t.Rel(r.Name)
+		for _, dir := range dirs {
+			if below && (dir == "." || strings.HasPrefix(cluster, dir+"/")) {
+				return dir
+			}
+		}
+		if r.Alone && of[root] != "" {
+			return of[root]
+		}
+		return cluster
+	}
+	for _, roots := range lists.Groups(built, in) {
+		c := Cluster{Rel: in(roots[0]), Roots: len(roots)}
+		c.Name = c.Rel
+		if rel, _ := t.Rel(roots[0].Cluster); rel == c.Rel {
+			c.Name = roots[0].Cluster
+		} else if c.Rel == "." {
+			c.Name = t.paths[0]
+		} else if rest, ok := strings.CutPrefix(rel, c.Rel); ok {
+			c.Name = strings.TrimSuffix(roots[0].Cluster, rest)
+		}
+		for _, r := range roots {
+			c.Objects, c.Hidden = append(c.Objects, r.Objects...), append(c.Hidden, r.Hidden...)
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// ClustersText returns which roots count as one cluster, as a sentence; "" if there is one.
+func (t *Tree) ClustersText() string {
+	if len(t.Clusters(nil)) < 2 {
+		return ""
+	}
+	short := func(name string) string { rel, _ := t.Rel(name); return rel }
+	var said []string
+	together := lists.Filter(t.Roots, func(r Root) bool { return !r.Alone })
+	if names := lists.SortedUnique(lists.Map(together, func(r Root) string { return short(r.Cluster) })); len(names) > 0 {
+		said = append(said, text.FirstOf(mostNames, names))
+	}
+	over := lists.Filter(t.Roots, func(r Root) bool { return r.Of != "" })
+	for i, same := range lists.Groups(over, func(r Root) string { return r.Of }) {
+		if i < mostNames {
+			names := lists.Map(same, func(r Root) string { return path.Base(short(r.Name)) })
+			said = append(said, fmt.Sprintf("overlays %s of %s", text.FirstOf(mostNames, names), short(same[0].Of)))
+		}
+	}
+	out := strings.Join(said, "; ")
+	undecided := lists.Filter(t.Roots, func(r Root) bool { return r.Alone && r.Of == "" })
+	if len(undecided) > 0 {
+		out = strings.TrimPrefix(out+"; "+text.Count(len(undecided), "root")+" may be in any of them or in one cluster: "+
+			"--cluster DIR says it", "; ")
+	}
+	return "clusters: " + out
+}
+
+// mostNames is how many names of a kind a sentence has.
+const mostNames = 4
