@@ -31,7 +31,11 @@ type Catalogs struct {
 	// ClusterCatalogs are the content of ClusterCatalogs of OLM v1. Others is that of those that are not in it.
 	ClusterCatalogs []extension.Source
 
-	Gone []*manifest.Object // CatalogSources and ClusterCatalogs that are not there, whatever is known of their content
+	Gone []*manifest.Object // objects that are not there, whatever is known of them
+
+	// Open: beside Gone, what a tree lacks may be there all the same, unless the tree has objects of a cluster.
+	Open      bool
+	elsewhere map[place]string // what other clusters of the tree have, as the end of a sentence
 
 	Partial    bool   // a CatalogSource that is not in Sources may exist
 	OpenShift  bool   // the cluster is one of OpenShift, whatever the tree says
@@ -43,18 +47,21 @@ func (c Catalogs) openShift(objects []*manifest.Object) bool {
 	return c.OpenShift || olm.OpenShift(objects)
 }
 
-// Without returns the catalogs without those among objects that have left the cluster.
+// Without returns the catalogs without those among objects, which have left the cluster.
 func (c Catalogs) Without(objects []*manifest.Object) Catalogs {
-	c.Gone = slices.Concat(c.Gone, lists.Filter(objects, func(o *manifest.Object) bool {
-		return o.Kind == v1alpha1.CatalogSourceKind || o.Kind == olm.KindClusterCatalog
-	}))
+	c.Gone = slices.Concat(c.Gone, objects)
 	return c
 }
 
 // gone reports whether a catalog has left the cluster. That of OLM v1 has no namespace.
 func (c Catalogs) gone(namespace, name string) bool {
+	return c.left(v1alpha1.CatalogSourceKind, namespace, name) || c.left(olm.KindClusterCatalog, namespace, name)
+}
+
+// left reports whether an object of a kind has left a namespace. An empty name is any.
+func (c Catalogs) left(kind, namespace, name string) bool {
 	return slices.ContainsFunc(c.Gone, func(o *manifest.Object) bool {
-		return o.Name == name && o.Namespace == namespace
+		return o.Kind == kind && o.Namespace == namespace && (name == "" || o.Name == name)
 	})
 }
 
@@ -527,7 +534,7 @@ func (r *resolution) findUnknown() {
 	if r.catalogs.Others != nil {
 		return
 	}
-	partial := r.catalogs.Partial || len(r.catalogs.Sources) == 0
+	partial := r.open || r.catalogs.Partial || len(r.catalogs.Sources) == 0
 	list := slices.Clone(r.declared)
 	if r.openShift {
 		for _, name := range olm.DefaultCatalogSources {
@@ -558,6 +565,9 @@ func (r *resolution) unknown(s *world.Subscription) *Unknown {
 	if why = r.unknownCatalog(s); why != "" {
 		return &Unknown{Object: s.Object, Why: why, OfCatalog: true, Unread: r.content(s) != nil}
 	}
+	if why = r.lacking[s.Namespace]; why != "" {
+		return &Unknown{Object: s.Object, Why: why, Disputed: true}
+	}
 	return nil
 }
 
@@ -582,7 +592,8 @@ func (r *resolution) unknownCatalog(s *world.Subscription) string {
 	case len(r.catalogs.Sources) == 0:
 		return "there is no catalog"
 	case slices.ContainsFunc(r.hidden, resolve.Source{Name: s.Source, Namespace: s.SourceNamespace}.Same):
-		return fmt.Sprintf("the content of CatalogSource %s/%s is not known", s.SourceNamespace, s.Source)
+		return fmt.Sprintf("the content of CatalogSource %s/%s is not known", s.SourceNamespace, s.Source) +
+			r.catalogs.elsewhere[place{v1alpha1.CatalogSourceKind, s.SourceNamespace, s.Source}]
 	}
 	return ""
 }

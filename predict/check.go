@@ -203,7 +203,7 @@ func (o *simulation) judgeEach(r *Report) {
 	for _, v := range o.csvs {
 		if !v.deleted || !v.updated {
 			r.CSVs = append(r.CSVs, o.csv(v))
-			if o.Disputes.CSV(v.CSV) == "" {
+			if o.Disputes.CSV(v.CSV) == "" && o.lacking[v.Namespace] == "" {
 				o.judgeCSV(v)
 				o.judgeServices(v)
 			}
@@ -247,6 +247,7 @@ func clusterOf(ctx context.Context, t *tree.Tree, namespace string, catalogs Cat
 	c := predictionOf(World(ctx, t.Objects, namespace, catalogs), t.Hidden())
 	objects := slices.Collect(c.All())
 	c.openShift = catalogs.openShift(objects)
+	c.findLacking(catalogs)
 	c.judgePolicies()
 	return c, objects
 }
@@ -273,6 +274,8 @@ func (o *simulation) group(g *group) Group {
 				"Multiple OperatorGroup found in the same namespace"})
 	}
 	switch {
+	case g.supposed:
+		r.Unknown = o.lacking[g.Namespace]
 	case g.lacksAccount(o.prediction):
 		r.Status.Conditions = append(r.Status.Conditions,
 			Condition{operatorsv1.OperatorGroupServiceAccountCondition, "True",
@@ -305,7 +308,7 @@ func (o *simulation) csv(v *csv) CSV {
 		r.Phase, r.Reason, r.Message, r.NotLookedAt = "", "", "", nil
 		r.Unknown = "the tree has no ClusterServiceVersions: it counts as installed"
 	}
-	if why := o.Disputes.CSV(v.CSV); why != "" {
+	if why := cmp.Or(o.Disputes.CSV(v.CSV), o.lacking[v.Namespace]); why != "" {
 		r.Phase, r.Reason, r.Message, r.CopiedTo, r.Unknown = "", "", "", nil, why
 	}
 	return r

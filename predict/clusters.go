@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
@@ -27,6 +29,8 @@ type Scope struct {
 	Asking   int `json:"asking"`   // Subscriptions, ClusterExtensions and OperatorPolicies of all clusters
 	Unknown  int `json:"unknown"`  // of them: those of which nobody can say what they install
 
+	Which string `json:"which,omitempty"` // roots count as one cluster, as a sentence; empty if there is one
+
 	others bool // not all of those that ask are Subscriptions
 }
 
@@ -34,7 +38,8 @@ type Scope struct {
 // clusters is said once, with one of them.
 func CheckClusters(ctx context.Context, t *tree.Tree, options func(*tree.Tree) Options) (*Report, error) {
 	clusters := t.Clusters(nil)
-	scope := Scope{Roots: len(t.Roots), Unbuilt: len(t.Unknown()), Clusters: len(clusters)}
+	scope := Scope{Roots: len(t.Roots), Unbuilt: len(t.Unknown()), Clusters: len(clusters),
+		Which: t.ClustersText()}
 	if len(clusters) == 0 {
 		clusters = []tree.Cluster{{}}
 	}
@@ -44,7 +49,7 @@ func CheckClusters(ctx context.Context, t *tree.Tree, options func(*tree.Tree) O
 		of := t.Of(c, i == 0)
 		o := options(of)
 		if len(clusters) > 1 {
-			o.cluster = c.Name
+			o.cluster, o.Catalogs.elsewhere = c.Name, elsewhere(t.Roots, c.Name)
 		}
 		r, err := Check(ctx, of, o)
 		if err != nil {
@@ -76,6 +81,28 @@ func CheckClusters(ctx context.Context, t *tree.Tree, options func(*tree.Tree) O
 	all.Scope, all.Findings = scope, append(folded(found), apart(t.Roots)...)
 	slices.SortStableFunc(all.Findings, func(a, b findings.Finding) int { return a.Level.Rank() - b.Level.Rank() })
 	return all, nil
+}
+
+// elsewhere returns what the roots of other clusters have of what OLM looks for.
+func elsewhere(roots []tree.Root, cluster string) map[place]string {
+	out := map[place]string{}
+	for _, r := range roots {
+		for _, o := range r.Objects {
+			at := place{o.Kind, o.Namespace, o.Name}
+			switch {
+			case r.Cluster == cluster:
+				continue
+			case o.Group() == olm.Group && o.Kind == operatorsv1.OperatorGroupKind:
+				at.name = ""
+			case o.Group() == olm.Group && o.Kind == v1alpha1.CatalogSourceKind:
+			case o.Group() == "" && o.Kind == rbacv1.ServiceAccountKind:
+			default:
+				continue
+			}
+			out[at] = cmp.Or(out[at], ", and may be that of "+r.Name)
+		}
+	}
+	return out
 }
 
 // apart returns a note about the custom resources of roots whose CRDs are in other roots, where nothing says that these

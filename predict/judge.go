@@ -31,6 +31,8 @@ import (
 
 func (o *simulation) judgeGroup(g *group) {
 	switch {
+	case g.supposed:
+		o.note(ruleAccount, findings.Note, g.Object, "spec.serviceAccountName", o.lacking[g.Namespace], "")
 	case g.lacksAccount(o.prediction) && (!g.resolved || len(g.status) == 0):
 		o.note(ruleAccount, findings.Error, g.Object, "spec.serviceAccountName",
 			"ServiceAccount "+g.Spec.ServiceAccountName+" not found: OLM waits for it and installs nothing",
@@ -269,7 +271,11 @@ func (o *simulation) judgeMissing(g *group) {
 		case len(validation.IsDNS1123Label(ns)) > 0:
 			o.note(ruleMissing, findings.Error, g.Object, at, ns+" cannot be the name of a namespace", "")
 		case o.Declared && o.Namespaces[ns] == nil:
-			o.note(ruleMissing, findings.Warning, g.Object, at, "target namespace "+ns+" is not in the tree", "")
+			level := findings.Warning
+			if o.open {
+				level = findings.Note
+			}
+			o.note(ruleMissing, level, g.Object, at, "target namespace "+ns+" is not in the tree", "")
 		}
 	}
 }
@@ -389,7 +395,7 @@ func (o *simulation) judgeTargets(g *group) {
 func (o *simulation) judgeSubscriptions() {
 	for _, s := range o.Subscriptions {
 		// a CSV without group is an error of its own
-		if len(o.groupsIn[s.Namespace])+len(o.csvsIn[s.Namespace]) == 0 {
+		if len(o.groupsIn[s.Namespace])+len(o.csvsIn[s.Namespace]) == 0 && o.lacking[s.Namespace] == "" {
 			o.note(ruleNoGroup, findings.Warning, s.Object, "metadata.namespace",
 				"namespace "+s.Namespace+" has no OperatorGroup: OLM installs nothing there",
 				"add one, or check its path too")

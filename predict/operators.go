@@ -178,7 +178,11 @@ func (o *simulation) judgeController(x *manifest.Object, d definition, ops *oper
 	default:
 		return
 	}
-	o.note(ruleNoOperator, findings.Warning, x, "", message, hint)
+	level := findings.Warning
+	if o.open && o.clusterName != "" { // another root of the tree may be in this cluster
+		level = findings.Note
+	}
+	o.note(ruleNoOperator, level, x, "", message, hint)
 }
 
 func (o *simulation) mayAny(accounts []rbac.Account, namespace string, rules ...rbacv1.PolicyRule) bool {

@@ -471,6 +471,9 @@ func States(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalo
 	}
 	for _, state := range list {
 		r.complete(state)
+		if why := c.lacking[state.Namespace]; why != "" && state.Disputed == "" {
+			state.Disputed, state.OperatorGroups = why, max(state.OperatorGroups, 1)
+		}
 	}
 	return list
 }

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -34,9 +36,11 @@ type prediction struct {
 	openShift   bool   // the cluster is one of OpenShift
 	clusterName string // the directory of the cluster; empty if the tree is one
 
-	dumped     map[string]bool // kinds of which the tree has objects of a cluster: see dumpedKinds
-	unknownCSV map[string]bool // namespaces with a Subscription whose CSV is unknown
-	unknown    []Unknown       // these Subscriptions
+	dumped     map[string]bool   // kinds of which the tree has objects of a cluster: see dumpedKinds
+	open       bool              // what the tree lacks may be in the cluster
+	lacking    map[string]string // why nobody knows what OLM does in a namespace: what it needs is not in the tree
+	unknownCSV map[string]bool   // namespaces with a Subscription whose CSV is unknown
+	unknown    []Unknown         // these Subscriptions
 	installs   []Install
 	plans      []installPlan      // by namespace, in OLM's order
 	played     []*InstallPlan     // those that were played
@@ -77,6 +81,7 @@ type group struct {
 	exists     bool // the simulation has created it
 	queued     bool // it waits for a reconcile loop
 	hasAccount bool // OLM has found its ServiceAccount
+	supposed   bool // the tree does not have its ServiceAccount, and the cluster may
 	status     []string
 	resolved   bool // OLM has written the status
 	apis       apiSet
@@ -122,6 +127,7 @@ func predictionOf(w *world.World, hidden []world.Duplicate) *prediction {
 		stuck:      map[*world.Subscription]bool{},
 		assumed:    map[[2]string]bool{},
 		failures:   map[string]*resolve.Failure{},
+		lacking:    map[string]string{},
 	}
 	c.Duplicates = slices.Concat(hidden, c.Duplicates)
 	c.judgeObjects()
@@ -156,6 +162,33 @@ func predictionOf(w *world.World, hidden []world.Duplicate) *prediction {
 	}
 	c.dumped = dumpedKinds(c.World)
 	return c
+}
+
+// place is an object, or any one of a kind in a namespace.
+type place struct{ kind, namespace, name string }
+
+// findLacking finds what OLM needs in a namespace and the tree does not have, where the cluster may have it.
+func (c *prediction) findLacking(catalogs Catalogs) {
+	c.open = catalogs.Open && !slices.ContainsFunc(c.OLM, func(o *manifest.Object) bool { return o.Has("metadata", "uid") })
+	if !c.open {
+		return
+	}
+	groups := lists.Set(c.Groups, func(g *world.Group) string { return g.Namespace })
+	asking := append(lists.Map(c.Subscriptions, func(s *world.Subscription) string { return s.Namespace }),
+		lists.Map(c.csvs, func(v *csv) string { return v.Namespace })...)
+	for _, ns := range asking {
+		if at := (place{operatorsv1.OperatorGroupKind, ns, ""}); !groups[ns] && !catalogs.left(at.kind, ns, "") {
+			c.lacking[ns] = "namespace " + ns + " has no OperatorGroup in the tree" + catalogs.elsewhere[at]
+		}
+	}
+	for _, g := range c.groups {
+		at := place{rbacv1.ServiceAccountKind, g.Namespace, g.Spec.ServiceAccountName}
+		if g.lacksAccount(c) && !catalogs.left(at.kind, at.namespace, at.name) {
+			g.supposed = true
+			c.lacking[g.Namespace] = "ServiceAccount " + at.name + " of OperatorGroup " + g.Name + " is not in the tree" +
+				catalogs.elsewhere[at]
+		}
+	}
 }
 
 // memberOf returns the group that OLM has made a CSV of a cluster a member of, as the annotations of the CSV say.

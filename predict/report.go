@@ -39,6 +39,9 @@ func (r *Report) Document() *findings.Document {
 	if r.Scope.Roots > 1 {
 		d.Sections = []findings.Section{{Remarks: []findings.Remark{{Text: r.Scope.String()}}}}
 	}
+	if r.Scope.Which != "" && len(d.Sections) > 0 {
+		d.Sections[0].Remarks = append(d.Sections[0].Remarks, findings.Remark{Text: r.Scope.Which})
+	}
 	if r.Scope.Clusters > 1 {
 		if t := r.states(); len(t.Rows) > 0 {
 			d.Sections = append(d.Sections, findings.Section{Tables: []findings.Table{t}})

@@ -172,7 +172,7 @@ func (f *catalogAuditFlags) run(cmd *cobra.Command, refs []string) error {
 // set reads what is audited.
 func (f *catalogAuditFlags) set(cmd *cobra.Command, refs []string) (*audit.Set, error) {
 	if len(f.trees) == 0 {
-		if name := given(cmd, "catalog", "approve-all"); name != "" {
+		if name := given(cmd, catalogFlags...); name != "" {
 			return nil, &usageError{name + " needs --tree", "add --tree, or give the catalog alone"}
 		}
 		return f.load(cmd, refs)

@@ -37,6 +37,7 @@ type resolveFlags struct {
 	roots              treeFlags
 	namespace          string
 	once, approveAll   bool
+	complete           bool
 	network            fbc.Options
 	format             findings.Format
 	failOn             failOn
@@ -55,6 +56,7 @@ func newCatalogResolve() *cobra.Command {
 		"`NAMESPACE` of --install, and of objects that name none")
 	flags.BoolVar(&f.once, "once", false, "predict the next InstallPlan only")
 	registerApproveAll(flags, &f.approveAll)
+	registerComplete(flags, &f.complete)
 	formatFlag(cmd, &f.format, []findings.Format{findings.Text, findings.JSON, findings.Mermaid})
 	failOnFlag(cmd, &f.failOn, nil, findings.Error)
 	f.roots.register(cmd)
@@ -128,7 +130,8 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 			}
 			opened[global] = sources
 		}
-		catalogs := predict.Catalogs{ApproveAll: f.approveAll, Global: global, Sources: sources}
+		catalogs := predict.Catalogs{ApproveAll: f.approveAll, Open: !f.complete, Global: global,
+			Sources: sources}
 		sayPolicies(cmd, predict.World(cmd.Context(), of.Objects, f.namespace, catalogs).Policies)
 		known = known || slices.ContainsFunc(state.CatalogSources,
 			func(s resolve.Source) bool { return s.Catalog != nil })
@@ -278,7 +281,7 @@ func (f *catalogDiffFlags) run(cmd *cobra.Command, refs []string) error {
 	if len(f.trees)+len(f.files) > 0 {
 		return f.moves(cmd, refs)
 	}
-	if name := given(cmd, "crs", "catalog", "approve-all"); name != "" {
+	if name := given(cmd, append([]string{"crs"}, catalogFlags...)...); name != "" {
 		return &usageError{name + " needs --tree", "add --tree or -f"}
 	}
 	for _, word := range f.failOn.words {

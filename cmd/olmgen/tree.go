@@ -174,6 +174,7 @@ const mostFields = 8
 type treeCatalogs struct {
 	values     []string
 	approveAll bool
+	complete   bool
 	reader     *review.ContentReader // of a run
 	around     []*manifest.Object    // what else may ask for packages
 	every      bool                  // all packages are wanted, whoever asks
@@ -184,6 +185,15 @@ func (f *treeCatalogs) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.values, "catalog", nil, "content of a CatalogSource, or without NAMESPACE/ of a "+
 		"ClusterCatalog, `[[NAMESPACE/]NAME=]DIR[,priority=N]`; without a name, of all others; may be repeated")
 	registerApproveAll(flags, &f.approveAll)
+	registerComplete(flags, &f.complete)
+}
+
+// registerComplete adds the flag that says that what the tree lacks is missing.
+func registerComplete(flags *pflag.FlagSet, complete *bool) {
+	flags.BoolVar(complete, "complete", false,
+		"the tree is all that the cluster has: what it lacks is missing, and not unknown (default for a tree with "+
+			"objects of OLM that were in a cluster)")
+	nameOnly(flags, topicTrees, "complete")
 }
 
 // registerApproveAll adds the flag that approves what waits for approval.
@@ -224,7 +234,7 @@ func (f *treeCatalogs) given(cmd *cobra.Command, network fbc.Options, objects []
 		f.reader.Options.Only = review.Wanted(objects, f.around)
 	}
 	c, err := f.reader.Catalogs(cmd.Context(), f.values)
-	c.ApproveAll = f.approveAll
+	c.ApproveAll, c.Open = f.approveAll, !f.complete
 	return c, contentError(err)
 }
 

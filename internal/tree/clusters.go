@@ -34,10 +34,12 @@ func (a *applied) gather(t *Tree) {
 		r.below = shared && r.Cluster == own
 		r.Alone = !shared && r.Cluster == r.Name
 	}
-	join(t.Roots, a.written, func(roots []Root) bool {
-		names := lists.Set(roots, func(r Root) string { _, name := t.overlay(r); return name })
-		delete(names, "")
-		return len(names) < 2
+	join(t.Roots, a.written, func(same, _ []Root) []Root {
+		names := lists.Set(same, func(r Root) string { _, name := t.overlay(r); return name })
+		if delete(names, ""); len(names) > 1 {
+			return nil
+		}
+		return same
 	})
 	dirs := map[string]string{} // of clusters, by the last part of their names
 	for _, r := range t.Roots {
@@ -51,15 +53,26 @@ func (a *applied) gather(t *Tree) {
 			return a.label(path.Join("overlays", name))
 		}
 		return dirs[name]
-	}, func(roots []Root) bool {
-		of := lists.Set(roots, func(r Root) string { application, _ := t.overlay(r); return application })
-		return len(of) > 1 && agree(roots)
+	}, func(same, all []Root) []Root {
+		apart := map[string]bool{}
+		for _, pair := range excluding(slices.Concat(lists.Map(all, func(r Root) []*manifest.Object { return r.Objects })...)) {
+			if pair[0].Root != pair[1].Root {
+				apart[pair[0].Root], apart[pair[1].Root] = true, true
+			}
+		}
+		same = slices.DeleteFunc(same, func(r Root) bool { return apart[r.Name] })
+		if len(lists.Set(all, func(r Root) string { application, _ := t.overlay(r); return application })) < 2 {
+			return nil
+		}
+		return same
 	})
 	in, on := map[string]int{}, map[string]int{}
 	for _, r := range t.Roots {
 		in[r.Cluster]++
 		for _, base := range r.bases {
-			on[base]++
+			if r.Alone {
+				on[base]++
+			}
 		}
 	}
 	for i := range t.Roots {
@@ -71,19 +84,23 @@ func (a *applied) gather(t *Tree) {
 	}
 }
 
-// join puts the roots that are alone, and of which in names one cluster, into it. What engines apply for one of them
-// goes with it.
-func join(roots []Root, in func(Root) string, agree func([]Root) bool) {
+// join puts roots that are alone, and of which in names one cluster, into it: those that fit takes of them, with those
+// that are there already and what engines apply for one of them.
+func join(roots []Root, in func(Root) string, fit func(same, all []Root) []Root) {
 	alone := lists.Filter(roots, func(r Root) bool { return r.Alone })
 	for _, same := range lists.Groups(alone, in) {
 		to := in(same[0])
-		there := lists.Filter(roots, func(r Root) bool { return r.Cluster == to && !r.Alone })
-		if to == "" || !agree(slices.Concat(there, same)) {
+		if to == "" {
 			continue
 		}
-		was := lists.Set(same, func(r Root) string { return r.Cluster })
+		of := func(list []Root) func(Root) bool {
+			was := lists.Set(list, func(r Root) string { return r.Cluster })
+			return func(r Root) bool { return was[r.Cluster] }
+		}
+		there := of(append([]Root{{Cluster: to}}, same...))
+		joins := of(fit(same, lists.Filter(roots, there)))
 		for i := range roots {
-			if was[roots[i].Cluster] {
+			if joins(roots[i]) {
 				roots[i].Cluster, roots[i].Alone = to, false
 			}
 		}
@@ -129,25 +146,47 @@ func (a *applied) label(name string) string {
 	return name
 }
 
-// agree reports whether no two roots exclude each other: both have an OperatorGroup in one namespace, or differ about
-// an object.
-func agree(roots []Root) bool {
-	var all []*manifest.Object
-	groups := map[string]string{}
-	for _, r := range roots {
-		all = append(all, r.Objects...)
-		for _, o := range r.Objects {
-			if o.Group() != olm.Group || o.Kind != operatorsv1.OperatorGroupKind {
-				continue
-			}
-			if other := groups[o.Namespace]; other != "" && other != o.Name {
-				return false
-			}
-			groups[o.Namespace] = o.Name
+// excluding returns pairs of objects that exclude each other: two that differ, and two OperatorGroups of a namespace.
+func excluding(objects []*manifest.Object) (pairs [][2]*manifest.Object) {
+	groups := map[string]*manifest.Object{}
+	for _, o := range objects {
+		if o.Group() != olm.Group || o.Kind != operatorsv1.OperatorGroupKind {
+			continue
+		}
+		if other := groups[o.Namespace]; other != nil && other.Name != o.Name {
+			pairs = append(pairs, [2]*manifest.Object{other, o})
+		}
+		groups[o.Namespace] = o
+	}
+	_, found := world.Counted(objects, "")
+	for _, d := range found {
+		pairs = append(pairs, [2]*manifest.Object{d.Object, d.Other})
+	}
+	return pairs
+}
+
+// branches returns the root of each object of plain manifests. Directories that exclude each other, such as the
+// alternatives of a library, are roots of their own, from where their paths part.
+func branches(root string, objects []*manifest.Object) func(*manifest.Object) string {
+	apart := map[string]bool{}
+	for _, pair := range excluding(objects) {
+		dirs := [2][]string{strings.Split(path.Dir(pair[0].File), "/"), strings.Split(path.Dir(pair[1].File), "/")}
+		n := 0
+		for n < min(len(dirs[0]), len(dirs[1])) && dirs[0][n] == dirs[1][n] {
+			n++
+		}
+		if n < len(dirs[0]) && n < len(dirs[1]) { // neither is in the other
+			apart[strings.Join(dirs[0][:n+1], "/")], apart[strings.Join(dirs[1][:n+1], "/")] = true, true
 		}
 	}
-	_, found := world.Counted(all, "")
-	return !slices.ContainsFunc(found, func(d world.Duplicate) bool { return d.Roots })
+	return func(o *manifest.Object) string {
+		for dir := path.Dir(o.File); len(apart) > 0 && dir != path.Dir(dir); dir = path.Dir(dir) {
+			if apart[dir] {
+				return dir
+			}
+		}
+		return root
+	}
 }
 
 // cluster returns the directory whose roots are in one cluster with a root, and whether something says so: the first
@@ -211,7 +250,8 @@ func (x *explorer) clustersOf(n *node) (list []string) {
 	}
 	list = slices.Clone(n.clusters)
 	for _, p := range n.parents {
-		if x.alive(p) {
+		twins := lists.Any(slices.Values(n.bases), func(base string) bool { return slices.Contains(p.bases, base) })
+		if x.alive(p) && !twins { // overlays of one base are two clusters
 			list = append(list, x.clustersOf(p)...)
 		}
 	}

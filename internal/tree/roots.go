@@ -297,7 +297,10 @@ func (a *applied) plainRoots(t *Tree, plain []*manifest.Object) (applies map[str
 	})
 	top := func(o *manifest.Object) string { return a.plainRoot(path.Dir(o.File)) }
 	for _, objects := range lists.Groups(kept, top) {
-		t.Roots = append(t.Roots, Root{Name: top(objects[0]), Objects: objects})
+		branch := branches(top(objects[0]), objects)
+		for _, of := range lists.Groups(objects, branch) {
+			t.Roots = append(t.Roots, Root{Name: branch(of[0]), Objects: of})
+		}
 	}
 	return applies
 }

@@ -68,6 +68,7 @@ func describe(t *tree.Tree) string {
 	for _, c := range t.Clusters(nil) {
 		fmt.Fprintf(&b, "cluster %s (%s): %d\n", c.Name, c.Rel, c.Roots)
 	}
+	fmt.Fprintln(&b, t.ClustersText())
 	for _, file := range t.Unapplied {
 		fmt.Fprintf(&b, "not applied: %s\n", file)
 	}
