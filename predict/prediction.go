@@ -20,6 +20,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/internal/writes"
 	"github.com/olmgen/olmgen/manifest"
@@ -181,12 +182,23 @@ func (c *prediction) findLacking(catalogs Catalogs) {
 			c.lacking[ns] = "namespace " + ns + " has no OperatorGroup in the tree" + catalogs.elsewhere[at]
 		}
 	}
+	bound := map[rbac.Account]bool{}
+	for _, b := range c.RBAC.Bindings {
+		for _, s := range b.Subjects {
+			a, _ := rbac.AccountOf(s)
+			bound[a] = true
+		}
+	}
 	for _, g := range c.groups {
 		at := place{rbacv1.ServiceAccountKind, g.Namespace, g.Spec.ServiceAccountName}
-		if g.lacksAccount(c) && !catalogs.left(at.kind, at.namespace, at.name) {
+		account := "ServiceAccount " + at.name + " of OperatorGroup " + g.Name
+		switch {
+		case at.name == "", catalogs.left(at.kind, at.namespace, at.name), catalogs.left("RoleBinding", at.namespace, ""):
+		case g.lacksAccount(c):
 			g.supposed = true
-			c.lacking[g.Namespace] = "ServiceAccount " + at.name + " of OperatorGroup " + g.Name + " is not in the tree" +
-				catalogs.elsewhere[at]
+			c.lacking[g.Namespace] = account + " is not in the tree" + catalogs.elsewhere[at]
+		case !bound[rbac.Account{Namespace: at.namespace, Name: at.name}]:
+			c.lacking[g.Namespace] = account + " has no rights in the tree"
 		}
 	}
 }

@@ -345,8 +345,8 @@ func (t *Tree) ClustersText() string {
 	out := strings.Join(said, "; ")
 	undecided := lists.Filter(t.Roots, func(r Root) bool { return r.Alone && r.Of == "" })
 	if len(undecided) > 0 {
-		out = strings.TrimPrefix(out+"; "+text.Count(len(undecided), "root")+" may be in any of them or in one cluster: "+
-			"--cluster DIR says it", "; ")
+		out = strings.TrimPrefix(out+"; "+text.Count(len(undecided), "root")+" undecided, each judged for itself "+
+			"(--cluster DIR says what is one cluster)", "; ")
 	}
 	return "clusters: " + out
 }
