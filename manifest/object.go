@@ -249,6 +249,7 @@ func (o *Object) SetBy(field string) Place {
 	switch {
 	case o.origin != nil:
 		own, at = o.origin.File, o.origin.SetBy(field)
+	case o.printed == nil && o.doc == nil: // of no document
 	case o.printed == nil:
 		at.Line = o.doc.lineIn(o.node, field)
 	case o.printed.place != nil:

@@ -97,7 +97,11 @@ func IsTree(ref string) bool {
 			return true
 		}
 	}
-	for _, pattern := range []string{"manifests", "metadata/annotations.yaml", "*/metadata/annotations.yaml",
+	// a bundle has no directories in manifests: they are those of a repository
+	if below, _ := fs.Glob(dir, "manifests/*/*"); len(below) == 0 && source.IsBundleDir(ref) {
+		return false
+	}
+	for _, pattern := range []string{"metadata/annotations.yaml", "*/metadata/annotations.yaml",
 		"*.package.yaml", "*clusterserviceversion.yaml", "Chart.yaml"} {
 		if found, _ := fs.Glob(dir, pattern); len(found) > 0 {
 			return false

@@ -50,7 +50,7 @@ func (b *Builder) Build(k *Kustomization) ([]*manifest.Object, error) {
 	out := make([]*manifest.Object, len(resources))
 	for i, r := range resources {
 		if out[i], err = b.object(k, r, from[i]); err != nil {
-			return nil, err
+			return nil, b.explain(k, err)
 		}
 	}
 	return out, nil
