@@ -226,11 +226,8 @@ func invalidLabels(owner string) field.ErrorList {
 
 // serve makes what the API server needs to call the operator, and returns why OLM cannot.
 func serve(w *world.World, csv *v1alpha1.ClusterServiceVersion, namespace string) *install.Problem {
-	services := install.APIServices(csv.Spec.APIServiceDefinitions, func(string) bool { return true })
-	for _, p := range services {
-		if p.Reason == v1alpha1.CSVReasonComponentFailed {
-			return &p
-		}
+	if p := refusedAPI(csv); p != nil {
+		return p
 	}
 	look := func(name string) install.CRD { return install.Convertible(w.CRD(name)) }
 	for i, hook := range csv.Spec.WebhookDefinitions {
@@ -263,8 +260,22 @@ func convert(w *world.World, crd *manifest.Object, hook v1alpha1.WebhookDescript
 	w.Put(crd.Derive(value, func(field string) string { return field }))
 }
 
-// available reports whether OLM finds the webhooks that it has made (OLM: apiservices.go, areWebhooksAvailable).
+// refusedAPI returns why the API server refuses an APIService of a ClusterServiceVersion, or nil.
+func refusedAPI(csv *v1alpha1.ClusterServiceVersion) *install.Problem {
+	for _, p := range install.APIServices(csv.Spec.APIServiceDefinitions, func(string) bool { return true }) {
+		if p.Reason == v1alpha1.CSVReasonComponentFailed {
+			return &p
+		}
+	}
+	return nil
+}
+
+// available reports whether OLM finds the webhooks and APIServices that it has made (OLM: apiservices.go,
+// areWebhooksAvailable, areAPIServicesAvailable).
 func available(w *world.World, csv *v1alpha1.ClusterServiceVersion) bool {
+	if refusedAPI(csv) != nil {
+		return false
+	}
 	for _, hook := range csv.Spec.WebhookDefinitions {
 		if hook.Type != v1alpha1.ConversionWebhook {
 			if install.Webhook(csv, hook, nil) != nil {

@@ -1,15 +1,27 @@
 package validate_test
 
 import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/kubernetes"
+	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/predict"
+	"github.com/olmgen/olmgen/source"
 )
 
-// What render refuses of a bundle, validate says, with the same field and words.
+// What render refuses of a bundle, validate says, with the same field and words, and check has the CSV not succeed.
 func TestRefusedByRender(t *testing.T) {
 	hook := func(name, more string) string {
 		return "  - {type: ValidatingAdmissionWebhook, generateName: " + name + ", sideEffects: None, " +
@@ -52,12 +64,50 @@ func TestRefusedByRender(t *testing.T) {
 			if failed != nil {
 				t.Fatal(failed)
 			}
-			for _, f := range list {
-				if f.Rule == "refused" && strings.Contains(err.Error(), f.Field+": "+f.Message) {
-					return
-				}
+			if !slices.ContainsFunc(list, func(f findings.Finding) bool {
+				return f.Rule == "refused" && strings.Contains(err.Error(), f.Field+": "+f.Message)
+			}) {
+				t.Errorf("render says %v, and validate %v", err, list)
 			}
-			t.Errorf("render says %v, and validate %v", err, list)
+			if report := checked(t, src); findings.Count(report.Findings, findings.Note) == len(report.Findings) {
+				t.Errorf("render says %v, and check %v", err, report.Findings)
+			}
 		})
 	}
 }
+
+// checked returns what becomes of a Subscription to a bundle.
+func checked(t *testing.T, src *source.Source) *predict.Report {
+	t.Helper()
+	dir := t.TempDir()
+	for to, from := range map[string]fs.FS{"cat/op/1.0.0": src.FS, "tree": fstest.MapFS{"all.yaml": {Data: []byte(asking)}}} {
+		if err := os.CopyFS(filepath.Join(dir, to), from); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := catalog.Options{Source: source.Options{Offline: true}}
+	c, err := catalog.Read(t.Context(), filepath.Join(dir, "cat"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := tree.Read(t.Context(), []string{filepath.Join(dir, "tree")}, tree.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := predict.Check(t.Context(), objects, predict.Options{Bundles: &o, API: kubernetes.Checker{},
+		Catalogs: predict.Catalogs{Sources: []resolve.Source{{Name: "cat", Namespace: "olm", Catalog: c}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+const asking = `apiVersion: operators.coreos.com/v1
+kind: OperatorGroup
+metadata: {name: all, namespace: op}
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: Subscription
+metadata: {name: op, namespace: op}
+spec: {name: op, source: cat, sourceNamespace: olm}
+`
