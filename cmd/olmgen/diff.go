@@ -51,7 +51,7 @@ type diffFlags struct {
 }
 
 func newDiff() *cobra.Command {
-	f := diffFlags{format: findings.Text, roots: treeFlags{inNotes: true}}
+	f := diffFlags{format: findings.Text, roots: treeFlags{inNotes: true, several: true}}
 	cmd := command("diff OLD NEW | --git REV[..REV] [PATH]",
 		"What does this upgrade change? Show the most dangerous first",
 		func(cmd *cobra.Command, given []string) error {
@@ -173,7 +173,7 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (comparison, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := f.readTrees(cmd, &sides); err != nil {
+	if err := cmp.Or(f.readTrees(cmd, &sides), f.roots.checkRepos()); err != nil {
 		return nil, err
 	}
 	objects := slices.Clone(options.Cluster)

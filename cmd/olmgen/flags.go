@@ -71,7 +71,7 @@ func readNamed(file string, i budget.Input, wanted string) ([]byte, error) {
 
 // The flags of treeFlags, of treeCatalogs, and of both.
 var (
-	rootFlags    = []string{"exclude", "all", "cluster", "allow-unknown"}
+	rootFlags    = []string{"exclude", "all", "cluster", "repo", "allow-unknown"}
 	catalogFlags = []string{"catalog", "approve-all", "complete"}
 	aboutTrees   = slices.Concat(catalogFlags, rootFlags)
 )

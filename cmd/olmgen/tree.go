@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/repos"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/writes"
 	"github.com/olmgen/olmgen/manifest"
@@ -32,6 +34,9 @@ import (
 type treeFlags struct {
 	all, allowUnknown bool
 	exclude, clusters []string
+	repos             []string
+	addresses         map[string]string // of the repositories that the trees name
+	several           bool              // trees are read: the command itself looks whether one names each of repos
 
 	helm    beside.Renderer // of charts
 	cluster fit.Cluster     // that they are rendered for
@@ -55,6 +60,8 @@ func (f *treeFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.clusters, "cluster", nil,
 		"all kustomizations below `DIR` are applied to one cluster; may be repeated (default: each directory below "+
 			"one called clusters, otherwise each kustomization for itself)")
+	flags.StringArrayVar(&f.repos, "repo", nil, "`URL=DIR`: the directory stands for the Git repository, or has the "+
+		"charts of the repository of charts, that the tree names by this URL; may be repeated")
 	flags.BoolVar(&f.allowUnknown, "allow-unknown", false,
 		"exit with code 0 although a kustomization could not be built, or two roots of a cluster differ")
 	nameOnly(flags, topicTrees, rootFlags...)
@@ -90,6 +97,11 @@ func (f *treeFlags) read(cmd *cobra.Command, paths []string, o tree.Options) (*t
 	if o.Charts, o.KubeVersion = f.helm, writes.Version; f.cluster.Kube != nil {
 		o.KubeVersion = f.cluster.Kube.String()
 	}
+	checkouts, err := f.checkouts()
+	if err != nil {
+		return nil, err
+	}
+	o.Repos = checkouts
 	t, err := tree.Read(cmd.Context(), paths, o)
 	if bad, ok := errors.AsType[*manifest.Error](err); ok && bad.File == "" { // a pattern of the command line
 		return nil, &usageError{"--exclude: " + bad.Msg, bad.Tip}
@@ -99,17 +111,58 @@ func (f *treeFlags) read(cmd *cobra.Command, paths []string, o tree.Options) (*t
 	}
 	f.counting.Lock()
 	defer f.counting.Unlock()
+	if f.addresses == nil {
+		f.addresses = map[string]string{}
+	}
+	maps.Copy(f.addresses, t.Addresses)
+	if !f.several {
+		if err := f.checkRepos(); err != nil {
+			return nil, err
+		}
+	}
 	f.roots += len(t.Roots)
 	f.unknown += len(t.Unknown())
 	if !f.inReport {
 		f.sayDuplicates(cmd, t)
 	}
-	sayReasons(cmd, t.Unknown())
-	sayReasons(cmd, t.Templated)
+	sayReasons(cmd, slices.Concat(t.Unknown(), t.Templated))
 	if what := t.UnappliedText(); what != "" {
 		tell(cmd, "%s: --all judges them", what)
 	}
 	return t, nil
+}
+
+// checkouts returns what the flags --repo say.
+func (f *treeFlags) checkouts() (list []repos.Checkout, err error) {
+	for _, value := range f.repos {
+		address, dir, _ := strings.Cut(value, "=")
+		info, err := os.Stat(dir)
+		switch same := func(c repos.Checkout) bool { return repos.Normal(c.Address) == repos.Normal(address) }; {
+		case address == "" || dir == "":
+			return nil, &usageError{"--repo " + value + " is not URL=DIR", "name the directory of a checkout"}
+		case err != nil || !info.IsDir():
+			return nil, &usageError{"--repo: " + dir + " is not a directory", "name the directory of a checkout"}
+		case slices.ContainsFunc(list, same):
+			return nil, &usageError{"--repo: " + address + " is given twice", "keep one of the two"}
+		}
+		list = append(list, repos.Checkout{Address: address, Dir: dir})
+	}
+	return list, nil
+}
+
+// checkRepos refuses a repository that no tree names: a slip in its address would have no effect.
+func (f *treeFlags) checkRepos() error {
+	for _, value := range f.repos {
+		address, _, _ := strings.Cut(value, "=")
+		if _, ok := f.addresses[repos.Normal(address)]; !ok {
+			hint := "the tree names no other repository"
+			if known := slices.Sorted(maps.Values(f.addresses)); len(known) > 0 {
+				hint = "it names " + text.FirstOf(mostFields, known)
+			}
+			return &usageError{"--repo: nothing in the tree names " + address, hint}
+		}
+	}
+	return nil
 }
 
 // refuseSource refuses what only commands that render read, such as an archive.

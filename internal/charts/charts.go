@@ -18,6 +18,7 @@ type Release struct {
 	Hooks       Hooks    `json:"hooks,omitempty"`
 	SkipSchema  bool     `json:"skipSchema,omitempty"`
 	KubeVersion string   `json:"kubeVersion,omitempty"` // empty: that of helm
+	Strict      bool     `json:"strict,omitempty"`      // a value that is not there is an error
 	APIVersions []string `json:"apiVersions,omitempty"` // beside those that helm knows
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -20,13 +19,15 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/repos"
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
 )
 
 // Reader renders the charts of a tree. It reads each chart once.
 type Reader struct {
-	Top         string                  // no file outside of this directory is read
+	Top         string // no file outside of this directory, or of a checkout of Repos, is read
+	Repos       *repos.Repos
 	Named       func(abs string) string // the name of a file in messages
 	Renderer    Renderer                // nil: none
 	KubeVersion string                  // of the cluster
@@ -249,7 +250,7 @@ func (r *Reader) walk(f *files, dir, below string, depth int) error {
 	}
 	for _, e := range entries {
 		abs, name := filepath.Join(dir, e.Name()), path.Join(below, e.Name())
-		real, err := filepath.EvalSymlinks(abs)
+		real, err := regular.Inside(r.Repos.Limit(dir, r.Top), abs)
 		var info os.FileInfo
 		if err == nil {
 			info, err = os.Stat(real)
@@ -257,7 +258,7 @@ func (r *Reader) walk(f *files, dir, below string, depth int) error {
 		switch {
 		case e.Name() == ".git":
 			continue
-		case err != nil || !regular.Below(r.Top, real):
+		case err != nil:
 			return &manifest.Error{File: r.Named(abs), Msg: "a symbolic link to what is not in the tree"}
 		case info.IsDir():
 			if err := r.walk(f, real, name, depth+1); err != nil {
@@ -270,7 +271,7 @@ func (r *Reader) walk(f *files, dir, below string, depth int) error {
 		if f.size += info.Size(); f.size > most.Bytes || int64(len(f.list)) >= most.Files {
 			return fault(fmt.Sprintf("its chart has more than %d files or %d MiB", most.Files, most.Bytes>>20))
 		}
-		data, err := r.load(real)
+		data, err := repos.Read("", real)
 		if err != nil {
 			return &manifest.Error{File: r.Named(abs), Msg: regular.Reason(err)}
 		}
@@ -280,34 +281,6 @@ func (r *Reader) walk(f *files, dir, below string, depth int) error {
 		}
 	}
 	return nil
-}
-
-func (r *Reader) load(real string) ([]byte, error) {
-	in, err := regular.Open(real)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	return whole.ReadAll(in, budget.Chart)
-}
-
-// Values returns the text of a file of values by its absolute path, and whether there is one.
-func (r *Reader) Values(abs string) (text string, there bool, err error) {
-	real, err := filepath.EvalSymlinks(abs)
-	switch {
-	case !regular.Below(r.Top, filepath.Clean(abs)), err == nil && !regular.Below(r.Top, real):
-		return "", false, &manifest.Error{File: r.Named(abs), Msg: "is outside of the repository"}
-	case errors.Is(err, fs.ErrNotExist):
-		return "", false, nil
-	}
-	var data []byte
-	if err == nil {
-		data, err = r.load(real)
-	}
-	if err != nil {
-		return "", false, &manifest.Error{File: r.Named(abs), Msg: regular.Reason(err)}
-	}
-	return string(data), true, nil
 }
 
 // depend adds the charts that "helm dependency build" copies from other directories.
@@ -325,8 +298,8 @@ func (r *Reader) depend(f *files, dir string, depth int) error {
 		if !ok || f.has("charts/"+d.Name) || depth > maxDepth {
 			continue
 		}
-		real, err := filepath.EvalSymlinks(filepath.Join(dir, filepath.FromSlash(to)))
-		if err != nil || !regular.Below(r.Top, real) {
+		real, err := regular.Inside(r.Repos.Limit(dir, r.Top), filepath.Join(dir, filepath.FromSlash(to)))
+		if err != nil {
 			continue // helm says that it is missing
 		}
 		other := r.files(real, true, depth+1)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/internal/charts"
+	"github.com/olmgen/olmgen/internal/repos"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -50,7 +51,7 @@ func tree(t *testing.T, files map[string]string) string {
 }
 
 func reader(top string, f renderer) *charts.Reader {
-	return &charts.Reader{Top: top, Renderer: f, Named: func(abs string) string {
+	return &charts.Reader{Top: top, Repos: repos.New(nil), Renderer: f, Named: func(abs string) string {
 		rel, err := filepath.Rel(top, abs)
 		if err != nil {
 			return abs

@@ -2,15 +2,19 @@ package tree
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"maps"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	k8slabels "k8s.io/apimachinery/pkg/labels"
 
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/lazy"
@@ -19,91 +23,227 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// parameters are those of a template of an ApplicationSet, by their names with dots.
-type parameters map[string]string
+// parameters are a set of those that generators make: with Go templates a tree of values, otherwise texts by their names
+// with dots.
+type parameters struct {
+	values map[string]any
+	open   bool // it has others, which are those of a cluster
+}
 
-// maxParameters is how many sets of parameters the generators of one ApplicationSet may have.
+// generation makes the Applications of an ApplicationSet
+// (argoproj/argo-cd: applicationset/generators, applicationset/utils/utils.go).
+type generation struct {
+	*explorer
+	by      *manifest.Object
+	goStyle bool // its templates are Go templates
+}
+
+// maxParameters is how many sets of parameters a generator of an ApplicationSet may have.
 const maxParameters = 10_000
 
-// applicationSet returns what the Applications of an ApplicationSet apply
-// (argoproj/argo-cd: applicationset/generators, applicationset/utils/utils.go).
-func (a *applied) applicationSet(o *manifest.Object, spec map[string]any) ([]target, []*manifest.Error) {
-	var sets []parameters
-	for _, g := range items(spec["generators"]) {
-		made, ok := a.generator(mapping(g))
-		if !ok {
-			return nil, []*manifest.Error{o.Errorf("spec.generators",
-				"olmgen does not know what the generators of an ApplicationSet find")}
+// applicationSet returns what the Applications of an ApplicationSet apply.
+func (x *explorer) applicationSet(o *manifest.Object, spec map[string]any) (list []target, unknown []*manifest.Error) {
+	g := generation{x, o, spec["goTemplate"] == true}
+	for i, item := range items(spec["generators"]) {
+		sets, template, err := g.generate(fmt.Sprintf("spec.generators[%d]", i), mapping(item))
+		if err != nil {
+			unknown = append(unknown, err)
+			continue
 		}
-		if sets = append(sets, made...); len(sets) > maxParameters {
-			return nil, []*manifest.Error{o.Errorf("spec.generators", "more than %d Applications", maxParameters)}
+		template = merged(mapping(spec["template"]), template, false)
+		for _, p := range sets {
+			app, err := g.application(p, template, str(spec["templatePatch"]))
+			if err != nil {
+				unknown = append(unknown, err)
+				continue
+			}
+			targets, why := x.applicationTargets(o, str(mapping(app["metadata"])["name"]), mapping(app["spec"]),
+				"spec.template.spec")
+			list, unknown = append(list, targets...), append(unknown, why...)
 		}
-	}
-	var list []target
-	var unknown []*manifest.Error
-	template := mapping(spec["template"])
-	if spec["templatePatch"] != nil {
-		unknown = append(unknown, o.Errorf("spec.templatePatch", "olmgen does not apply a templatePatch"))
-	}
-	for _, p := range sets {
-		filled, _ := p.fill(template).(map[string]any)
-		targets, why := applicationTargets(o, str(mapping(filled["metadata"])["name"]), mapping(filled["spec"]),
-			"spec.template.spec")
-		list, unknown = append(list, targets...), append(unknown, why...)
 	}
 	return list, unknown
 }
 
-// generator returns the parameters that a generator makes, without those of a cluster; ok: its kind is known.
-func (a *applied) generator(g map[string]any) (sets []parameters, ok bool) {
-	switch {
-	case g["list"] != nil:
-		return lists.Map(items(mapping(g["list"])["elements"]), flat), mapping(g["list"])["elementsYaml"] == nil
-	case g["git"] != nil:
-		return a.gitGenerator(mapping(g["git"])), true
-	case g["clusters"] != nil:
-		return []parameters{flat(map[string]any{"values": mapping(g["clusters"])["values"]})}, true
-	case g["matrix"] != nil:
-		sets = []parameters{{}}
-		for _, inner := range items(mapping(g["matrix"])["generators"]) {
-			var product []parameters
-			made, ok := a.generator(mapping(inner))
-			if !ok || len(made)*len(sets) > maxParameters {
-				return nil, false
-			}
-			for _, one := range sets {
-				for _, other := range made {
-					both := maps.Clone(one)
-					maps.Copy(both, other)
-					product = append(product, both)
-				}
-			}
-			sets = product
-		}
-		return sets, true
+// application fills the template with parameters (argoproj/argo-cd: applicationset/controllers/template).
+func (g generation) application(p parameters, template map[string]any, patch string) (map[string]any, *manifest.Error) {
+	filled, err := g.fill(p, template)
+	if err != nil {
+		return nil, g.by.Errorf("spec.template", "%s", err)
 	}
-	return nil, false
+	app := mapping(filled)
+	if patch, err = g.text(p, patch); err == nil && patch != "" {
+		var over any
+		if over, err = g.parse(patch); err == nil && isTemplate(patch) {
+			err = errGenerator
+		}
+		app = merged(app, mapping(over), true)
+	}
+	if err != nil {
+		return nil, g.by.Errorf("spec.templatePatch", "%s", err)
+	}
+	return app, nil
 }
 
-func (a *applied) gitGenerator(g map[string]any) (sets []parameters) {
-	values := flat(map[string]any{"values": g["values"]})
-	add := func(dir string, more parameters) {
-		p := maps.Clone(values)
-		maps.Copy(p, more)
-		segments := strings.Split(dir, "/")
-		for _, name := range []string{"path", "path.path"} {
-			p[name] = dir
+func (g generation) parse(text string) (any, error) {
+	docs, err := manifest.ReadFile(g.by.File, []byte(text), whole.Limits(budget.File))
+	if err != nil || len(docs) == 0 {
+		return nil, err
+	}
+	return docs[0].Value()
+}
+
+// generate returns the sets of a generator, and its own template.
+func (g generation) generate(at string, spec map[string]any) (sets []parameters, template map[string]any,
+	err *manifest.Error) {
+	kinds := slices.Sorted(maps.Keys(spec))
+	kinds = slices.DeleteFunc(kinds, func(kind string) bool { return kind == "selector" })
+	if len(kinds) != 1 {
+		return nil, nil, g.by.Errorf(at, "it is not one generator")
+	}
+	at += "." + kinds[0]
+	of := mapping(spec[kinds[0]])
+	switch kinds[0] {
+	case "list":
+		sets, err = g.list(at, of)
+	case "git":
+		sets, err = g.git(at, of)
+	case "clusters":
+		p := parameters{map[string]any{}, true}
+		err = g.addValues(at, p, of)
+		sets = []parameters{p}
+	case "matrix":
+		sets, err = g.matrix(at, items(of["generators"]))
+	case "merge":
+		sets, err = g.merge(at, of)
+	default:
+		err = g.by.Errorf(at, "olmgen does not know what the generator finds")
+	}
+	if err == nil && spec["selector"] != nil {
+		sets, err = g.selected(at, sets, spec["selector"])
+	}
+	if len(sets) > maxParameters {
+		err = g.by.Errorf(at, "more than %d Applications", maxParameters)
+	}
+	return sets, mapping(of["template"]), err
+}
+
+// set returns a set of the values of a file or list.
+func (g generation) set(v any) parameters {
+	if g.goStyle {
+		return parameters{values: merged(nil, mapping(v), true)}
+	}
+	return parameters{values: flat(v)}
+}
+
+func (g generation) list(at string, of map[string]any) ([]parameters, *manifest.Error) {
+	more, err := g.parse(str(of["elementsYaml"]))
+	if err != nil || isTemplate(str(of["elementsYaml"])) {
+		return nil, g.by.Errorf(at+".elementsYaml", "olmgen does not know its elements")
+	}
+	return lists.Map(slices.Concat(items(of["elements"]), items(more)), g.set), nil
+}
+
+// selected returns the sets that a selector takes.
+func (g generation) selected(at string, sets []parameters, spec any) (list []parameters, unknown *manifest.Error) {
+	var selector metav1.LabelSelector
+	data, err := json.Marshal(spec)
+	if err == nil {
+		err = json.Unmarshal(data, &selector)
+	}
+	takes, bad := metav1.LabelSelectorAsSelector(&selector)
+	open := func(p parameters) bool { return p.open }
+	if err != nil || bad != nil || slices.ContainsFunc(sets, open) {
+		return nil, g.by.Errorf(at, "olmgen does not know what its selector takes")
+	}
+	return lists.Filter(sets, func(p parameters) bool {
+		texts := k8slabels.Set{}
+		for name, v := range flat(p.values) {
+			texts[name] = str(v)
 		}
-		p["path.basename"] = path.Base(dir)
-		p["path.basenameNormalized"] = strings.ToLower(notInNames().ReplaceAllString(path.Base(dir), "-"))
-		for i, s := range segments {
-			p["path["+strconv.Itoa(i)+"]"] = s
-			p["path.segments."+strconv.Itoa(i)] = s
+		return takes.Matches(texts)
+	}), nil
+}
+
+// matrix has each set of the first generator with each of the second, which may depend on it.
+func (g generation) matrix(at string, generators []any) (sets []parameters, err *manifest.Error) {
+	if len(generators) != 2 {
+		return nil, g.by.Errorf(at, "Argo CD refuses a matrix without two generators")
+	}
+	first, _, err := g.generate(at+".generators[0]", mapping(generators[0]))
+	for _, a := range first {
+		filled, _ := g.fill(parameters{a.values, true}, generators[1])
+		second, _, err := g.generate(at+".generators[1]", mapping(filled))
+		if err != nil || len(sets)+len(second) > maxParameters {
+			return nil, cmp.Or(err, g.by.Errorf(at, "more than %d Applications", maxParameters))
 		}
+		for _, b := range second {
+			for name, v := range b.values {
+				if own, ok := a.values[name]; ok && !g.goStyle && own != v {
+					return nil, g.by.Errorf(at, "Argo CD refuses two values of %s", name)
+				}
+			}
+			sets = append(sets, parameters{merged(b.values, a.values, false), a.open || b.open})
+		}
+	}
+	return sets, err
+}
+
+// merge has the sets of the first generator, with those of others that have the same values of some keys.
+func (g generation) merge(at string, of map[string]any) (sets []parameters, err *manifest.Error) {
+	where := map[string]int{}
+	for i, item := range items(of["generators"]) {
+		more, _, err := g.generate(fmt.Sprintf("%s.generators[%d]", at, i), mapping(item))
+		if err != nil {
+			return nil, err
+		}
+		seen := map[string]bool{}
+		for _, p := range more {
+			var key strings.Builder
+			for _, name := range lists.SortedUnique(texts(of["mergeKeys"])) {
+				v, ok := p.values[name]
+				if !ok && p.open {
+					return nil, g.by.Errorf(at, "olmgen does not know the %s of a cluster", name)
+				}
+				fmt.Fprintf(&key, "%q ", fmt.Sprint(v))
+			}
+			n, ok := where[key.String()]
+			switch {
+			case key.Len() == 0 || seen[key.String()]:
+				return nil, g.by.Errorf(at, "Argo CD refuses mergeKeys that do not tell the sets apart")
+			case i == 0:
+				where[key.String()] = len(sets)
+				sets = append(sets, p)
+			case ok:
+				sets[n] = parameters{merged(sets[n].values, p.values, false), sets[n].open || p.open}
+			}
+			seen[key.String()] = true
+		}
+	}
+	return sets, nil
+}
+
+// addValues adds what the field values of a generator makes of the parameters.
+func (g generation) addValues(at string, p parameters, of map[string]any) *manifest.Error {
+	filled, err := g.fill(p, mapping(of["values"]))
+	if err != nil {
+		return g.by.Errorf(at+".values", "%s", err)
+	}
+	maps.Copy(p.values, g.set(map[string]any{"values": filled}).values)
+	return nil
+}
+
+func (g generation) git(at string, of map[string]any) (sets []parameters, err *manifest.Error) {
+	if isTemplate(fmt.Sprint(of["repoURL"], of["directories"], of["files"])) {
+		return nil, g.by.Errorf(at, "olmgen does not know what the generator finds")
+	}
+	add := func(dir, file string, p parameters) {
+		maps.Copy(p.values, g.path(dir, file, str(of["pathParamPrefix"])))
+		err = cmp.Or(err, g.addValues(at, p, of))
 		sets = append(sets, p)
 	}
 	wanted := func(dir string) (found bool) {
-		for _, item := range items(g["directories"]) {
+		for _, item := range items(of["directories"]) {
 			m := mapping(item)
 			if ok, err := path.Match(clean(str(m["path"])), dir); ok && err == nil {
 				if m["exclude"] == true {
@@ -114,77 +254,116 @@ func (a *applied) gitGenerator(g map[string]any) (sets []parameters) {
 		}
 		return found
 	}
-	var patterns []gitignore.Pattern
-	for _, item := range items(g["files"]) {
-		patterns = append(patterns, gitignore.ParsePattern("/"+clean(str(mapping(item)["path"])), nil))
+	var patterns [2][]gitignore.Pattern // the files, and those that do not count
+	for _, item := range items(of["files"]) {
+		i := 0
+		if mapping(item)["exclude"] == true {
+			i = 1
+		}
+		patterns[i] = append(patterns[i], gitignore.ParsePattern("/"+clean(str(mapping(item)["path"])), nil))
 	}
-	matcher := gitignore.NewMatcher(patterns)
-	for _, e := range a.repositoryEntries() {
+	match := func(i int, rel string) bool {
+		return gitignore.NewMatcher(patterns[i]).Match(strings.Split(rel, "/"), false)
+	}
+	top := g.topOf(str(of["repoURL"]))
+	for _, e := range g.repositoryEntries(top) {
 		switch {
 		case e.dir && wanted(e.rel):
-			add(e.rel, nil)
-		case !e.dir && len(patterns) > 0 && matcher.Match(strings.Split(e.rel, "/"), false):
-			for _, p := range a.fileParameters(e.rel) {
-				add(path.Dir(e.rel), p)
+			add(e.rel, "", parameters{values: map[string]any{}})
+		case !e.dir && match(0, e.rel) && !match(1, e.rel):
+			for _, v := range g.fileParameters(filepath.Join(top, filepath.FromSlash(e.rel))) {
+				add(path.Dir(e.rel), path.Base(e.rel), g.set(v))
 			}
 		}
 	}
-	return sets
+	return sets, err
 }
 
-var notInNames = lazy.Regexp(`[^-a-zA-Z0-9.]+`)
+// path returns the parameters about the path of a directory or file (argoproj/argo-cd: applicationset/generators/git.go).
+func (g generation) path(dir, file, prefix string) map[string]any {
+	segments := strings.Split(dir, "/")
+	of := map[string]any{"path": dir, "basename": path.Base(dir), "basenameNormalized": normalized(path.Base(dir))}
+	if file != "" {
+		of["filename"], of["filenameNormalized"] = file, normalized(file)
+	}
+	if g.goStyle {
+		of["segments"] = lists.Map(segments, func(s string) any { return s })
+		if prefix != "" {
+			return map[string]any{prefix: map[string]any{"path": of}}
+		}
+		return map[string]any{"path": of}
+	}
+	at := strings.TrimPrefix(prefix+".path", ".")
+	out := map[string]any{}
+	for name, v := range of {
+		out[at+"."+name] = v
+	}
+	out[at] = dir
+	for i, s := range segments {
+		out[at+"["+strconv.Itoa(i)+"]"] = s
+	}
+	return out
+}
+
+// normalized returns a name as an API server takes it (argoproj/argo-cd: applicationset/utils/template_functions.go).
+func normalized(name string) string {
+	name = notInNames().ReplaceAllString(strings.ToLower(name), "-")
+	return strings.Trim(name[:min(len(name), 253)], "-.")
+}
+
+var notInNames = lazy.Regexp(`[^-a-z0-9.]`)
 
 type entry struct {
 	rel string
 	dir bool
 }
 
-// repositoryEntries lists the repository once, without what begins with a dot.
-func (a *applied) repositoryEntries() []entry {
-	if a.entries != nil {
-		return a.entries
+// repositoryEntries lists a repository once, without what begins with a dot.
+func (x *explorer) repositoryEntries(top string) []entry {
+	if list, ok := x.entries[top]; ok {
+		return list
 	}
-	a.entries = []entry{}
-	_ = filepath.WalkDir(a.top, func(p string, d fs.DirEntry, err error) error {
+	var list []entry
+	_ = filepath.WalkDir(top, func(p string, d fs.DirEntry, err error) error {
 		// what is not readable is not there
 		switch {
-		case err == nil && p != a.top && strings.HasPrefix(d.Name(), ".") && d.IsDir():
+		case err == nil && p != top && strings.HasPrefix(d.Name(), ".") && d.IsDir():
 			return filepath.SkipDir
-		case err != nil || p == a.top:
+		case err != nil || p == top:
 		case d.IsDir() || d.Type().IsRegular():
-			rel := strings.TrimPrefix(p, a.top+string(filepath.Separator))
-			a.entries = append(a.entries, entry{filepath.ToSlash(rel), d.IsDir()})
+			rel := strings.TrimPrefix(p, top+string(filepath.Separator))
+			list = append(list, entry{filepath.ToSlash(rel), d.IsDir()})
 		}
 		return nil //nolint:nilerr // see above
 	})
-	return a.entries
+	x.entries[top] = list
+	return list
 }
 
 // fileParameters reads the file of a generator: a mapping, or a list of them.
-func (a *applied) fileParameters(rel string) (sets []parameters) {
-	file := filepath.Join(a.top, filepath.FromSlash(rel))
+func (x *explorer) fileParameters(file string) (sets []any) {
 	data, err := whole.ReadFile(file, budget.File)
 	if err != nil {
 		return nil
 	}
-	docs, err := manifest.ReadFile(a.name(file), data, whole.Limits(budget.TreeFile))
+	docs, err := manifest.ReadFile(x.name(file), data, whole.Limits(budget.TreeFile))
 	if err != nil {
 		return nil
 	}
 	for _, d := range docs {
 		v, err := d.Value()
-		list, isList := v.([]any)
-		if !isList && err == nil {
-			list = []any{v}
+		if list, isList := v.([]any); isList {
+			sets = append(sets, list...)
+		} else if err == nil {
+			sets = append(sets, v)
 		}
-		sets = append(sets, lists.Map(list, flat)...)
 	}
 	return sets
 }
 
-// flat returns the scalars of a value by their names with dots.
-func flat(v any) parameters {
-	out := parameters{}
+// flat returns the scalars of a value as texts, by their names with dots.
+func flat(v any) map[string]any {
+	out := map[string]any{}
 	var walk func(at string, v any)
 	walk = func(at string, v any) {
 		switch v := v.(type) {
@@ -205,23 +384,57 @@ func flat(v any) parameters {
 	return out
 }
 
-// action has the plain value of a parameter: {{path.basename}}, {{ .path.path }}, {{ index .path.segments 1 }}.
-var action = lazy.Regexp(`\{\{-?\s*(?:index\s+\.([A-Za-z0-9_.]+)\s+([0-9]+)|\.?([A-Za-z0-9_.\[\]-]+))\s*-?\}\}`)
+// Actions of templates. Of Go templates, goAction has the value of a parameter, and a segment of a path.
+var (
+	action   = lazy.Regexp(`\{\{([^{}]*)\}\}`)
+	goAction = lazy.Regexp(`\{\{ *(?:\.([\w.]+)|index +\.([\w.]+) +([0-9]+)) *\}\}`)
+)
 
-// fill writes parameters into the texts of a value. An action that is not known stays.
-func (p parameters) fill(v any) any {
-	return manifest.CopyValue(v, func(v any) any {
+// fill writes parameters into the texts of a value. What is not known of an open set stays.
+func (g generation) fill(p parameters, v any) (filled any, first error) {
+	filled = manifest.CopyValue(v, func(v any) any {
 		s, ok := v.(string)
 		if !ok {
 			return v
 		}
-		return action().ReplaceAllStringFunc(s, func(found string) string {
-			m := action().FindStringSubmatch(found)
-			name := cmp.Or(m[3], m[1]+"."+m[2])
-			if value, ok := p[name]; ok {
-				return value
-			}
-			return found
-		})
+		made, err := g.text(p, s)
+		if err != nil {
+			first = cmp.Or(first, err)
+			return v
+		}
+		return made
 	})
+	if p.open {
+		first = nil
+	}
+	return filled, first
+}
+
+// text fills a text. Go templates with more than values of parameters are for helm's engine.
+func (g generation) text(p parameters, s string) (string, error) {
+	var unknown error
+	if !g.goStyle {
+		return action().ReplaceAllStringFunc(s, func(found string) string {
+			return cmp.Or(str(p.values[strings.TrimSpace(strings.Trim(found, "{}"))]), found)
+		}), nil
+	}
+	if strings.Count(s, "{{") != len(goAction().FindAllString(s, -1)) {
+		return g.template(s, p.values)
+	}
+	return goAction().ReplaceAllStringFunc(s, func(found string) string {
+		m := goAction().FindStringSubmatch(found)
+		var v any = p.values
+		for _, key := range append(strings.Split(m[1]+m[2], "."), m[3:]...) {
+			i, bad := strconv.Atoi(key)
+			if list := items(v); bad == nil && i < len(list) {
+				v = list[i]
+			} else if key != "" {
+				v = mapping(v)[key]
+			}
+		}
+		if v == nil {
+			unknown = fmt.Errorf("the generators do not make %s", found)
+		}
+		return fmt.Sprint(v)
+	}), unknown
 }

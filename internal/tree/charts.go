@@ -4,15 +4,19 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/charts"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/repos"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -21,38 +25,40 @@ type release struct {
 	charts.Release
 	name   string // of the Application or HelmRelease
 	asked  bool   // it is a chart whatever else its directory has
-	values func(x *explorer, dir string, r *charts.Release) error
+	values func(x *explorer, r *charts.Release) error
 }
 
-// argoRelease returns how Argo CD renders the chart of a source (argoproj/argo-cd: reposerver/repository/repository.go,
-// helmTemplate). field is that of the source.
-func argoRelease(o *manifest.Object, app, namespace, field string, source map[string]any) *release {
-	helm := mapping(source["helm"])
-	r := &release{name: app, asked: source["helm"] != nil, Release: charts.Release{Name: app,
-		Namespace: namespace, CRDs: helm["skipCrds"] != true, SkipSchema: helm["skipSchemaValidation"] == true,
+// release returns how Argo CD renders the chart of a source (argoproj/argo-cd: reposerver/repository/repository.go,
+// helmTemplate). asked: it must be a chart.
+func (s *argoSource) release(asked bool) *release {
+	helm := mapping(s.value["helm"])
+	r := &release{name: s.app, asked: asked || s.value["helm"] != nil, Release: charts.Release{Name: s.app,
+		Namespace: s.namespace, CRDs: helm["skipCrds"] != true, SkipSchema: helm["skipSchemaValidation"] == true,
 		KubeVersion: str(helm["kubeVersion"]), APIVersions: texts(helm["apiVersions"])}}
 	if name := str(helm["releaseName"]); name != "" {
 		r.Name = name
 	}
-	if !r.asked && (source["kustomize"] != nil || source["directory"] != nil) {
+	if !r.asked && (s.value["kustomize"] != nil || s.value["directory"] != nil) {
 		return nil
 	}
-	r.values = func(x *explorer, dir string, to *charts.Release) error {
-		return argoValues{x, o, dir, field + ".helm", helm, strings.NewReplacer(
-			"$ARGOCD_APP_NAMESPACE", namespace, "${ARGOCD_APP_NAMESPACE}", namespace,
-			"$ARGOCD_APP_NAME", app, "${ARGOCD_APP_NAME}", app)}.add(to)
+	r.values = func(x *explorer, to *charts.Release) error {
+		return argoValues{x, s, helm, strings.NewReplacer(
+			"$ARGOCD_APP_NAMESPACE", s.namespace, "${ARGOCD_APP_NAMESPACE}", s.namespace,
+			"$ARGOCD_APP_NAME", s.app, "${ARGOCD_APP_NAME}", s.app)}.add(to)
 	}
 	return r
 }
 
 // argoValues are the fields of a source about values.
 type argoValues struct {
-	x    *explorer
-	by   *manifest.Object
-	dir  string
-	at   string
+	x *explorer
+	*argoSource
 	helm map[string]any
 	env  *strings.Replacer
+}
+
+func (a argoValues) errorf(field, format string, args ...any) *manifest.Error {
+	return a.by.Errorf(a.field+".helm."+field, format, args...)
 }
 
 // add adds the values in the order in which helm reads its flags: files, parameters, texts, files of parameters.
@@ -67,7 +73,7 @@ func (a argoValues) add(to *charts.Release) error {
 	if own := mapping(a.helm["valuesObject"]); len(own) > 0 {
 		v, err := charts.ValuesOf(own)
 		if err != nil {
-			return a.by.Errorf(a.at+".valuesObject", "%s", err)
+			return a.errorf("valuesObject", "%s", err)
 		}
 		to.Values = append(to.Values, v)
 	} else if own := str(a.helm["values"]); own != "" {
@@ -99,29 +105,30 @@ func (a argoValues) add(to *charts.Release) error {
 // read returns the text of a file of values: relative to the chart, to the repository, or to a source with a ref.
 func (a argoValues) read(field, name string, optional bool) (string, error) {
 	name = a.env.Replace(name)
-	abs := filepath.Join(a.dir, filepath.FromSlash(name))
-	if rest, ok := strings.CutPrefix(name, "$"); ok {
-		_, rest, _ = strings.Cut(rest, "/")
-		abs = filepath.Join(a.x.top, filepath.FromSlash(rest))
-	} else if strings.HasPrefix(name, "/") {
-		abs = filepath.Join(a.x.top, filepath.FromSlash(name))
-	}
 	if strings.Contains(name, "://") {
-		return "", a.by.Errorf(a.at+"."+field, "it is remote, and olmgen reads what is in the tree")
+		return "", a.errorf(field, "it is remote, and olmgen reads what is in the tree")
 	}
-	return a.x.valueFile(a.by, a.at+"."+field, abs, optional)
+	dir, top := a.dir, a.x.topOf(a.address())
+	if rest, ok := strings.CutPrefix(name, "$"); ok {
+		ref, rest, _ := strings.Cut(rest, "/")
+		top = a.x.topOf(a.refs[ref])
+		dir, name = top, rest
+	} else if strings.HasPrefix(name, "/") {
+		dir = top
+	}
+	return a.x.valueFile(a.by, a.field+".helm."+field, top, filepath.Join(dir, filepath.FromSlash(name)), optional)
 }
 
-// valueFile returns the text of a file of values, which a field of an object names.
-func (x *explorer) valueFile(by *manifest.Object, field, abs string, optional bool) (string, error) {
-	text, there, err := x.charts.Values(abs)
-	switch {
-	case err != nil:
-		return "", by.Errorf(field, "%s", err)
-	case !there && !optional:
+// valueFile returns the text of a file of values, which a field of an object names. It is below top.
+func (x *explorer) valueFile(by *manifest.Object, field, top, abs string, optional bool) (string, error) {
+	text, err := repos.Read(top, abs)
+	switch absent := errors.Is(err, fs.ErrNotExist); {
+	case absent && !optional:
 		return "", by.Errorf(field, "%s does not exist", x.name(abs))
+	case err != nil && !absent:
+		return "", by.Errorf(field, "%s: %s", x.name(abs), regular.Reason(err))
 	}
-	return text, nil
+	return string(text), nil
 }
 
 // withCommas returns a value for the flag --set, where a comma ends one (argoproj/argo-cd: util/helm/cmd.go,
@@ -142,26 +149,33 @@ func texts(v any) (list []string) {
 
 // fluxRelease returns how Flux renders the chart of a HelmRelease (fluxcd/helm-controller: internal/action/install.go,
 // fluxcd/source-controller: internal/helm/chart/builder_local.go).
-func fluxRelease(o *manifest.Object, spec map[string]any) ([]target, []*manifest.Error) {
-	chart := mapping(mapping(spec["chart"])["spec"])
-	ref := mapping(chart["sourceRef"])
+func (x *explorer) fluxRelease(o *manifest.Object, spec map[string]any) ([]target, []*manifest.Error) {
+	chart, field := mapping(mapping(spec["chart"])["spec"]), "spec.chart.spec.chart"
+	ref, name := mapping(chart["sourceRef"]), str(chart["chart"])
+	if spec["chartRef"] != nil {
+		ref, name, field = mapping(spec["chartRef"]), "", "spec.chartRef"
+	}
+	address := x.fluxAddress(o, ref)
+	var dir, files string // what valuesFiles are relative to
+	var err *manifest.Error
 	switch {
-	case spec["chartRef"] != nil:
-		from := mapping(spec["chartRef"])
-		return nil, []*manifest.Error{o.Errorf("spec.chartRef", "the chart of %v %v is not in this tree", from["kind"],
-			from["name"])}
-	case ref["kind"] != "GitRepository":
-		return nil, []*manifest.Error{o.Errorf("spec.chart", "the chart %v of %v %v is not in this tree",
-			chart["chart"], ref["kind"], ref["name"])}
 	case len(items(spec["postRenderers"])) > 0:
-		return nil, []*manifest.Error{o.Errorf("spec.postRenderers", "olmgen does not run postRenderers")}
-	case clean(str(chart["chart"])) == "":
-		return nil, []*manifest.Error{o.Errorf("spec.chart", anyTop)}
+		err = o.Errorf("spec.postRenderers", "olmgen does not run postRenderers")
+	case ref["kind"] == "GitRepository":
+		dir, err = x.dirOf(o, field, address, name)
+		files = x.topOf(address)
+	case address != "":
+		dir, err = x.chartDir(o, field, address, name)
+		files = dir
+	default:
+		err = o.Errorf(field, "the chart is of %v %v, which is not in this tree", ref["kind"], ref["name"])
+	}
+	if err != nil {
+		return nil, []*manifest.Error{err}
 	}
 	install := mapping(spec["install"])
 	namespace, at := str(spec["targetNamespace"]), "spec.targetNamespace"
-	name := str(spec["releaseName"])
-	if name == "" {
+	if name = str(spec["releaseName"]); name == "" {
 		name = strings.TrimPrefix(namespace+"-"+o.Name, "-")
 	}
 	if len(name) > 53 { // fluxcd/helm-controller: internal/release/name.go
@@ -176,17 +190,17 @@ func fluxRelease(o *manifest.Object, spec map[string]any) ([]target, []*manifest
 	if install["disableHooks"] == true {
 		r.Hooks = charts.None
 	}
-	r.values = func(x *explorer, _ string, to *charts.Release) error { return x.fluxValues(o, spec, to) }
-	return []target{{by: o, field: "spec.chart.spec.chart", dir: clean(str(chart["chart"])), chart: r,
-		elsewhere: spec["kubeConfig"] != nil, namespace: namespace, namespaceAt: at}}, nil
+	r.values = func(x *explorer, to *charts.Release) error { return x.fluxValues(o, spec, files, to) }
+	return []target{{by: o, field: field, dir: dir, address: address, chart: r, namespace: namespace, namespaceAt: at,
+		elsewhere: spec["kubeConfig"] != nil}}, nil
 }
 
 // fluxValues adds the values of a HelmRelease (fluxcd/pkg: chartutil/values.go, ChartValuesFromReferences).
-func (x *explorer) fluxValues(o *manifest.Object, spec map[string]any, to *charts.Release) error {
+func (x *explorer) fluxValues(o *manifest.Object, spec map[string]any, top string, to *charts.Release) error {
 	chart := mapping(mapping(spec["chart"])["spec"])
 	for i, name := range texts(chart["valuesFiles"]) {
-		text, err := x.valueFile(o, fmt.Sprintf("spec.chart.spec.valuesFiles[%d]", i),
-			filepath.Join(x.top, filepath.FromSlash(clean(name))), chart["ignoreMissingValuesFiles"] == true)
+		text, err := x.valueFile(o, fmt.Sprintf("spec.chart.spec.valuesFiles[%d]", i), top,
+			filepath.Join(top, filepath.FromSlash(clean(name))), chart["ignoreMissingValuesFiles"] == true)
 		if err != nil {
 			return err
 		}
@@ -199,7 +213,7 @@ func (x *explorer) fluxValues(o *manifest.Object, spec map[string]any, to *chart
 			key = "values.yaml"
 		}
 		kind, name, path := str(from["kind"]), str(from["name"]), str(from["targetPath"])
-		text, ok := textOf(x.holder(kind, o, name), key)
+		text, ok := textOf(x.holder("", kind, o, "", name), key)
 		switch {
 		case !ok && from["optional"] == true:
 		case !ok:
@@ -253,7 +267,7 @@ func (x *explorer) isChart(t target, dir string) bool {
 func (x *explorer) chartObjects(t target, dir string) ([]*manifest.Object, error) {
 	r := t.chart.Release
 	r.Values = slices.Clone(r.Values)
-	if err := t.chart.values(x, dir, &r); err != nil {
+	if err := t.chart.values(x, &r); err != nil {
 		return nil, err
 	}
 	return x.builder.Render(dir, r, true) // both run "helm dependency build"

@@ -2,18 +2,23 @@ package tree
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/repos"
 	"github.com/olmgen/olmgen/internal/tree/kustomization"
+	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -22,12 +27,15 @@ var engineKinds = map[string]string{"Application": "argoproj.io", "ApplicationSe
 	"Kustomization": "kustomize.toolkit.fluxcd.io", "HelmRelease": "helm.toolkit.fluxcd.io"}
 
 // anyTop is what olmgen says of a path that every repository has.
+var errGenerator = errors.New("it depends on its generator")
+
 const anyTop = "the path is the top of a repository, which may be another one"
 
 type target struct {
 	by        *manifest.Object
 	field     string // of by, that names it
-	dir       string // below the repository, with slashes
+	dir       string // absolute
+	address   string // of the repository that has it; "" if it is not known
 	options   kustomization.Options
 	elsewhere bool // by is in another cluster, or it is not known
 	// destination is that cluster; empty if it is not known
@@ -47,7 +55,7 @@ type plainOptions struct {
 }
 
 // targetsOf returns what an object that isOfEngine knows applies. unknown says what of it is not known.
-func (a *applied) targetsOf(o *manifest.Object) (list []target, unknown []*manifest.Error) {
+func (x *explorer) targetsOf(o *manifest.Object) (list []target, unknown []*manifest.Error) {
 	value, err := o.Value()
 	if err != nil {
 		return nil, nil
@@ -55,61 +63,181 @@ func (a *applied) targetsOf(o *manifest.Object) (list []target, unknown []*manif
 	spec := mapping(value["spec"])
 	switch o.Kind {
 	case "Application":
-		return applicationTargets(o, o.Name, spec, "spec")
+		return x.applicationTargets(o, o.Name, spec, "spec")
 	case "ApplicationSet":
-		return a.applicationSet(o, spec)
+		return x.applicationSet(o, spec)
 	case "Kustomization":
-		return fluxTargets(o, spec)
+		return x.fluxTargets(o, spec)
 	}
-	return fluxRelease(o, spec)
+	return x.fluxRelease(o, spec)
 }
 
 // isOfEngine reports whether a GitOps engine applies what an object names.
 func isOfEngine(o *manifest.Object) bool { return o.Group() != "" && o.Group() == engineKinds[o.Kind] }
 
+// topOf returns the directory of a repository: the checkout of its address, or that of the tree.
+func (x *explorer) topOf(address string) string { return cmp.Or(x.repos.Dir(address), x.top) }
+
+// dirOf returns a directory of a repository. The error says that it may be one of another repository.
+func (x *explorer) dirOf(o *manifest.Object, field, address, dir string) (string, *manifest.Error) {
+	if clean(dir) == "" && x.repos.Dir(address) == "" {
+		return "", o.Errorf(field, anyTop)
+	}
+	return filepath.Join(x.topOf(address), filepath.FromSlash(clean(dir))), nil
+}
+
+// chartDir returns the directory of a chart of a repository of charts.
+func (x *explorer) chartDir(o *manifest.Object, field, address, name string) (string, *manifest.Error) {
+	if dir := x.repos.Chart(address, name); dir != "" {
+		return dir, nil
+	}
+	return "", x.repos.Missing(o.Errorf(field, "its chart is in"), address)
+}
+
+// argoSource is a source of an Application.
+type argoSource struct {
+	by        *manifest.Object
+	app       string // its name
+	namespace string // of its destination
+	field     string // of by
+	value     map[string]any
+	dir       string            // absolute
+	refs      map[string]string // the addresses of the sources with a ref
+}
+
+func (s argoSource) address() string { return str(s.value["repoURL"]) }
+
 // applicationTargets returns what an Application applies. app is its name, at the field of o that is its spec.
-func applicationTargets(o *manifest.Object, app string, spec map[string]any, at string) ([]target, []*manifest.Error) {
-	var list []target
-	var unknown []*manifest.Error
+func (x *explorer) applicationTargets(o *manifest.Object, app string, spec map[string]any, at string) (list []target,
+	unknown []*manifest.Error) {
 	destination := mapping(spec["destination"])
 	server, name := str(destination["server"]), str(destination["name"])
 	here := name == "" && server == "" || name == "in-cluster" ||
 		strings.TrimSuffix(server, "/") == "https://kubernetes.default.svc"
 	namespace := known(str(destination["namespace"]))
 	sources := map[string]map[string]any{at + ".source": mapping(spec["source"])}
+	refs := map[string]string{}
 	for i, s := range items(spec["sources"]) {
 		sources[fmt.Sprintf("%s.sources[%d]", at, i)] = mapping(s)
+		refs[str(mapping(s)["ref"])] = str(mapping(s)["repoURL"])
 	}
 	for _, field := range slices.Sorted(maps.Keys(sources)) {
-		source := sources[field]
-		dir, ok := source["path"].(string)
-		switch {
-		case str(source["chart"]) != "":
-			unknown = append(unknown, o.Errorf(field+".chart", "the chart %s of %s is not in this tree",
-				str(source["chart"]), cmp.Or(str(source["repoURL"]), "another repository")))
-		case !ok:
-		case isTemplate(dir):
-			unknown = append(unknown, o.Errorf(field+".path", "the path of an Application depends on its generator"))
-		case isTemplate(fmt.Sprint(source["kustomize"])),
-			o.Kind == "ApplicationSet" && isTemplate(fmt.Sprint(source["helm"], app)):
-			unknown = append(unknown, o.Errorf(field, "the options of an Application depend on its generator"))
-		case clean(dir) == "":
-			unknown = append(unknown, o.Errorf(field+".path", anyTop))
-		case source["plugin"] != nil:
-			unknown = append(unknown, o.Errorf(field+".plugin", "an Application needs a plugin of Argo CD"))
-		default:
-			directory := mapping(source["directory"])
-			list = append(list, target{by: o, field: field + ".path", dir: clean(dir), elsewhere: !here,
-				destination: known(cmp.Or(name, strings.TrimPrefix(server, "https://"))),
-				namespace:   namespace, namespaceAt: at + ".destination.namespace",
-				chart: argoRelease(o, app, namespace, field, source),
-				plain: &plainOptions{directory["recurse"] == true, str(directory["include"]),
-					str(directory["exclude"])},
-				options: kustomization.Options{By: o,
-					Fields: argoFields(mapping(source["kustomize"]), field+".kustomize")}})
+		s := argoSource{by: o, app: app, namespace: namespace, field: field, value: sources[field], refs: refs}
+		t, err := x.argoTarget(&s)
+		if err != nil {
+			unknown = append(unknown, err)
+		}
+		if t != nil {
+			t.elsewhere, t.destination = !here, known(cmp.Or(name, strings.TrimPrefix(server, "https://")))
+			t.namespace, t.namespaceAt = namespace, at+".destination.namespace"
+			list = append(list, *t)
 		}
 	}
 	return list, unknown
+}
+
+// argoTarget returns what a source applies; nil if it applies nothing, or if that is not known.
+func (x *explorer) argoTarget(s *argoSource) (*target, *manifest.Error) {
+	o, field := s.by, s.field
+	dir, ok := s.value["path"].(string)
+	chart := str(s.value["chart"])
+	switch {
+	case !ok && chart == "":
+		return nil, nil
+	case isTemplate(dir), isTemplate(chart), isTemplate(s.address()):
+		return nil, o.Errorf(field+".path", "the path of an Application depends on its generator")
+	}
+	var err *manifest.Error
+	if chart != "" {
+		field += ".chart"
+		s.dir, err = x.chartDir(o, field, s.address(), chart)
+	} else {
+		field += ".path"
+		s.dir, err = x.dirOf(o, field, s.address(), dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := x.override(s); err != nil {
+		return nil, err
+	}
+	switch {
+	case isTemplate(fmt.Sprint(s.value["kustomize"])),
+		o.Kind == "ApplicationSet" && isTemplate(fmt.Sprint(s.value["helm"], s.app)):
+		return nil, o.Errorf(s.field, "the options of an Application depend on its generator")
+	case s.value["plugin"] != nil:
+		return nil, o.Errorf(s.field+".plugin", "an Application needs a plugin of Argo CD")
+	}
+	directory := mapping(s.value["directory"])
+	return &target{by: o, field: field, dir: s.dir, address: s.address(), chart: s.release(chart != ""),
+		plain: &plainOptions{directory["recurse"] == true, str(directory["include"]), str(directory["exclude"])},
+		options: kustomization.Options{By: s.by,
+			Fields: argoFields(mapping(s.value["kustomize"]), s.field+".kustomize")}}, nil
+}
+
+// override reads the files that change a source, and which are in its directory (argoproj/argo-cd:
+// reposerver/repository/repository.go, mergeSourceParameters).
+func (x *explorer) override(s *argoSource) *manifest.Error {
+	for _, name := range []string{".argocd-source.yaml", ".argocd-source-" + s.app + ".yaml"} {
+		if !has(s.dir, name) {
+			continue
+		}
+		file := filepath.Join(s.dir, name)
+		data, err := repos.Read(x.repos.Limit(s.dir, x.top), file)
+		var docs []*manifest.Document
+		if err == nil {
+			docs, err = manifest.ReadFile(x.name(file), data, whole.Limits(budget.File))
+		}
+		if err != nil || len(docs) != 1 {
+			return s.by.Errorf(s.field, "%s changes what is applied, and it cannot be read", x.name(file))
+		}
+		doc, was := docs[0], s.value
+		patch, err := doc.Value()
+		if err != nil {
+			return (&manifest.Object{File: x.name(file)}).AsError(err)
+		}
+		s.value = merged(was, mapping(patch), true)
+		for _, key := range []string{"chart", "path", "repoURL", "targetRevision"} {
+			s.value[key] = was[key]
+		}
+		s.by = placed(s.by, s.field, doc, mapping(patch))
+	}
+	return nil
+}
+
+// placed returns an object, a field of which a file changes.
+func placed(o *manifest.Object, field string, doc *manifest.Document, patch map[string]any) *manifest.Object {
+	value, err := o.Value()
+	if err != nil {
+		return o
+	}
+	return o.Build(value, func(at string) manifest.Place {
+		rest, ok := strings.CutPrefix(at, field+".")
+		if key := manifest.Segments(rest); ok && patch[key[0]] != nil {
+			return manifest.Place{File: doc.File, Line: doc.Errorf(rest, "").Line, Patch: &manifest.Patch{Field: rest}}
+		}
+		return o.SetBy(at)
+	})
+}
+
+// merged returns a mapping with what another one has. patch: as a patch of JSON (RFC 7396), where a null takes a field
+// out; otherwise what is empty does not count (dario.cat/mergo, as Argo CD uses it).
+func merged(base, over map[string]any, patch bool) map[string]any {
+	out := map[string]any{}
+	maps.Copy(out, base)
+	for key, v := range over {
+		m, isMapping := v.(map[string]any)
+		empty := v == nil || v == "" || v == false || len(m) == 0 && isMapping
+		switch {
+		case v == nil && patch:
+			delete(out, key)
+		case isMapping && (patch || len(m) > 0):
+			out[key] = merged(mapping(out[key]), m, patch)
+		case patch || !empty:
+			out[key] = v
+		}
+	}
+	return out
 }
 
 // fieldsOf returns the fields of a kustomization that options set: name=path has the path of the value below at.
@@ -173,17 +301,26 @@ func argoImage(s string) map[string]any {
 
 // fluxTargets reads the spec of a Kustomization of Flux (fluxcd/kustomize-controller:
 // internal/controller/kustomization_controller.go; fluxcd/pkg: kustomize/kustomize_generator.go).
-func fluxTargets(o *manifest.Object, spec map[string]any) ([]target, []*manifest.Error) {
-	if mapping(spec["sourceRef"])["kind"] != "GitRepository" {
+func (x *explorer) fluxTargets(o *manifest.Object, spec map[string]any) ([]target, []*manifest.Error) {
+	ref := mapping(spec["sourceRef"])
+	address := x.fluxAddress(o, ref)
+	if ref["kind"] != "GitRepository" && x.repos.Dir(address) == "" {
+		if address != "" {
+			return nil, []*manifest.Error{x.repos.Missing(o.Errorf("spec.sourceRef.kind", "its source is in"), address)}
+		}
 		return nil, []*manifest.Error{o.Errorf("spec.sourceRef.kind",
 			"the source of a Kustomization of Flux is no GitRepository")}
 	}
-	// "flux bootstrap" makes the source flux-system of the repository itself.
-	if clean(str(spec["path"])) == "" && mapping(spec["sourceRef"])["name"] != "flux-system" {
-		return nil, []*manifest.Error{o.Errorf("spec.path", anyTop)}
-	}
-	t := target{by: o, field: "spec.path", dir: clean(str(spec["path"])), elsewhere: spec["kubeConfig"] != nil,
+	t := target{by: o, field: "spec.path", address: address, elsewhere: spec["kubeConfig"] != nil,
 		options: kustomization.Options{By: o, Generate: true}, postBuild: substitutionsOf(o, spec)}
+	var err *manifest.Error
+	// "flux bootstrap" makes the source flux-system of the repository itself.
+	if t.dir, err = x.dirOf(o, t.field, address, str(spec["path"])); err != nil && ref["name"] == "flux-system" {
+		t.dir, err = x.top, nil
+	}
+	if err != nil {
+		return nil, []*manifest.Error{err}
+	}
 	t.options.Fields = fieldsOf(spec, "spec", "commonAnnotations=commonMetadata.annotations", "components", "images",
 		"labels=commonMetadata.labels", "namePrefix", "nameSuffix", "namespace=targetNamespace", "patches")
 	for i, f := range t.options.Fields {
@@ -192,6 +329,16 @@ func fluxTargets(o *manifest.Object, spec map[string]any) ([]target, []*manifest
 		}
 	}
 	return []target{t}, nil
+}
+
+// fluxAddress returns the address of a source of Flux, or "" if the tree does not say it.
+func (x *explorer) fluxAddress(by *manifest.Object, ref map[string]any) string {
+	source := x.holder("source.toolkit.fluxcd.io", str(ref["kind"]), by, str(ref["namespace"]), str(ref["name"]))
+	if source == nil {
+		return ""
+	}
+	address, _ := source.Get("spec", "url")
+	return str(address)
 }
 
 // withNamespace returns the objects with the namespace of an Application where a namespaced one has none.
@@ -293,13 +440,12 @@ func substitutionsOf(o *manifest.Object, spec map[string]any) *substitutions {
 }
 
 // settle reads the variables of ConfigMaps. missing is the first source that is not in the tree.
-func (s *substitutions) settle(holder func(kind string, by *manifest.Object, name string) *manifest.Object) (
-	missing string) {
+func (s *substitutions) settle(x *explorer) (missing string) {
 	values := map[string]value{}
 	for _, from := range s.from {
 		var found *manifest.Object
 		if from.kind == "ConfigMap" {
-			found = holder(from.kind, s.by, from.name)
+			found = x.holder("", from.kind, s.by, "", from.name)
 		}
 		if found != nil {
 			data, _ := found.Get("data")

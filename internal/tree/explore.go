@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path"
@@ -8,10 +9,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree/kustomization"
+	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -119,14 +122,13 @@ func (x *explorer) follow(o *manifest.Object, parent *node) {
 
 // apply returns the root of a target, or nil if it is not here.
 func (x *explorer) apply(t target, from *node) *node {
-	dir := filepath.Join(x.top, filepath.FromSlash(t.dir))
-	real, err := filepath.EvalSymlinks(dir)
+	real, err := regular.Inside(x.repos.Limit(t.dir, x.top), t.dir)
 	info := os.FileInfo(nil)
 	if err == nil {
 		info, err = os.Stat(real)
 	}
-	if err != nil || !info.IsDir() || !regular.Below(x.top, real) {
-		x.say(t.by.Errorf(t.field, "the path is not in this repository"))
+	if err != nil || !info.IsDir() {
+		x.say(x.absent(t))
 		return nil
 	}
 	x.replaced[real] = true
@@ -138,7 +140,7 @@ func (x *explorer) apply(t target, from *node) *node {
 	if isChart {
 		key.by = fmt.Sprintf("%s:%d %s", t.by.File, t.by.Line, t.chart.name)
 	}
-	if isChart || has(real, ".argocd-source.yaml") && t.plain != nil {
+	if isChart {
 		return x.build(key, t, from)
 	}
 	if key.k = x.builder.With(real, t.options); key.k != nil {
@@ -149,6 +151,17 @@ func (x *explorer) apply(t target, from *node) *node {
 		key.plain = *t.plain
 	}
 	return x.build(key, t, from)
+}
+
+// absent says that the directory of a target is not in its repository.
+func (x *explorer) absent(t target) *manifest.Error {
+	switch {
+	case x.repos.Dir(t.address) != "":
+		return x.repos.Missing(t.by.Errorf(t.field, "the path is in"), t.address)
+	case t.address != "":
+		return x.repos.Missing(t.by.Errorf(t.field, "the path is not in this repository, but perhaps in"), t.address)
+	}
+	return t.by.Errorf(t.field, "the path is not in this repository")
 }
 
 func (x *explorer) say(list ...*manifest.Error) {
@@ -200,7 +213,7 @@ func (x *explorer) build(key nodeKey, t target, from *node) *node {
 	}
 	objects, err := x.objects(key, t)
 	if err == nil && t.postBuild != nil {
-		objects, err = t.postBuild.apply(objects, t.postBuild.settle(x.holder))
+		objects, err = t.postBuild.apply(objects, t.postBuild.settle(x))
 	}
 	if err != nil {
 		n.unknown = (&manifest.Object{File: n.name}).AsError(err)
@@ -214,19 +227,20 @@ func (x *explorer) objects(key nodeKey, t target) ([]*manifest.Object, error) {
 	switch {
 	case key.k != nil:
 		return x.builder.Build(key.k)
-	case has(key.dir, ".argocd-source.yaml"):
-		return nil, t.by.Errorf(t.field, "olmgen does not read .argocd-source.yaml, which changes what is applied")
 	case x.isChart(t, key.dir):
 		return x.chartObjects(t, key.dir)
 	case t.plain == nil:
 		return nil, t.by.Errorf(t.field, "the directory has no Chart.yaml")
 	}
-	dir := x.name(key.dir)
+	dir, all := x.name(key.dir), x.plain
 	if !slices.ContainsFunc(x.paths, func(p given) bool { return regular.Below(p.real, key.dir) }) {
-		return nil, t.by.Errorf(t.field, "%s is below no path on the command line", dir)
+		var err error
+		if all, err = x.others(key); err != nil {
+			return nil, err
+		}
 	}
 	var out []*manifest.Object
-	for _, o := range x.plain {
+	for _, o := range all {
 		rel, ok := o.File, dir == "."
 		if !ok {
 			rel, ok = strings.CutPrefix(o.File, strings.TrimSuffix(dir, ".")+"/")
@@ -239,14 +253,42 @@ func (x *explorer) objects(key nodeKey, t target) ([]*manifest.Object, error) {
 	return out, nil
 }
 
-// holder returns a ConfigMap or Secret for an object of Flux: the only one of the tree, or of the cluster directory.
-func (x *explorer) holder(kind string, by *manifest.Object, name string) *manifest.Object {
+// others returns the objects of a directory of manifests that is below no path of Read.
+func (x *explorer) others(key nodeKey) ([]*manifest.Object, error) {
+	files, failed := find([]string{key.dir}, Options{Exclude: x.options.Exclude,
+		Named: func(rel string) string { return x.name(filepath.Join(key.dir, filepath.FromSlash(rel))) }})
+	limits, meter := whole.Limits(budget.TreeFile), budget.NewMeter(budget.Tree)
+	limits.Charge = meter.Charge
+	files = slices.DeleteFunc(files, func(f file) bool {
+		rel, err := filepath.Rel(key.dir, f.path)
+		return err != nil || !key.plain.takes(filepath.ToSlash(rel))
+	})
+	t := collect(files, lists.Map(files, func(f file) result {
+		f.named = true
+		return f.read(nil, limits)
+	}))
+	failed = append(failed, t.Failed...)
+	for _, s := range t.Skipped {
+		failed = append(failed, &manifest.Error{File: s.Path, Msg: s.Why})
+	}
+	if over := meter.Over(); over != "" {
+		failed = []error{manifest.OverLimit(&manifest.Error{File: x.name(key.dir), Msg: over})}
+	}
+	if len(failed) > 0 {
+		return nil, failed[0]
+	}
+	return t.Objects, nil
+}
+
+// holder returns an object that one of Flux names: the only one of the tree, or of the cluster directory.
+func (x *explorer) holder(group, kind string, by *manifest.Object, namespace, name string) *manifest.Object {
+	namespace = cmp.Or(namespace, by.Namespace)
 	all, near := map[manifest.Place]*manifest.Object{}, map[manifest.Place]*manifest.Object{}
 	in, _ := x.clusterDir(path.Dir(by.File))
 	add := func(objects []*manifest.Object) {
 		for _, o := range objects {
-			if o.Kind == kind && o.Group() == "" && o.Name == name &&
-				(o.Namespace == by.Namespace || o.Namespace == "" || by.Namespace == "") {
+			if o.Kind == kind && o.Group() == group && o.Name == name &&
+				(o.Namespace == namespace || o.Namespace == "" || namespace == "") {
 				at := manifest.Place{File: o.File, Line: o.Line}
 				all[at] = o
 				if dir, ok := x.clusterDir(path.Dir(o.File)); ok && dir == in {

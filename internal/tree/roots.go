@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/charts"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/repos"
 	"github.com/olmgen/olmgen/internal/tree/kustomization"
 	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
@@ -45,10 +46,13 @@ type applied struct {
 	roots   []*kustomization.Kustomization
 	asked   map[*kustomization.Kustomization]bool // those of roots that are a path
 	files   []string                              // that are paths, in messages
-	entries []entry                               // of the repository, once they are needed
-	reached map[string]bool                       // files that a kustomization names, with symbolic links resolved
+	repos   *repos.Repos
+	entries map[string][]entry // of repositories, by their directories, once they are needed
+	reached map[string]bool    // files that a kustomization names, with symbolic links resolved
 	charts  *charts.Reader
-	found   map[string]string // directories with a chart, by their names in messages
+	// template fills a Go template.
+	template func(text string, values map[string]any) (string, error)
+	found    map[string]string // directories with a chart, by their names in messages
 }
 
 type given struct{ name, real string }
@@ -56,7 +60,7 @@ type given struct{ name, real string }
 // apply finds the kustomizations among the files below some paths.
 func apply(ctx context.Context, files []file, paths []string, o Options) *applied {
 	a := &applied{options: o, asked: map[*kustomization.Kustomization]bool{}, reached: map[string]bool{},
-		found: map[string]string{}}
+		found: map[string]string{}, repos: repos.New(o.Repos), entries: map[string][]entry{}}
 	for _, p := range paths {
 		if real, err := realPath(p); err == nil && p != Stdin {
 			a.paths = append(a.paths, given{p, real})
@@ -88,10 +92,12 @@ func apply(ctx context.Context, files []file, paths []string, o Options) *applie
 	top := cmp.Or(o.Top, repository(a.paths[0].real))
 	a.top = cmp.Or(top, a.paths[0].real)
 	a.builder = kustomization.New(top, filepath.Dir(a.paths[0].real), a.name)
-	a.charts = &charts.Reader{Top: a.top, Named: a.name, Renderer: o.Charts, KubeVersion: o.KubeVersion}
+	a.builder.Repos = a.repos
+	a.charts = &charts.Reader{Top: a.top, Repos: a.repos, Named: a.name, Renderer: o.Charts, KubeVersion: o.KubeVersion}
 	a.builder.Render = func(dir string, r charts.Release, build bool) ([]*manifest.Object, error) {
 		return a.charts.Render(ctx, dir, r, build)
 	}
+	a.template = func(text string, values map[string]any) (string, error) { return a.charts.Fill(ctx, text, values) }
 	if o.Output != "" {
 		a.builder.Without(resolved(o.Output))
 	}
@@ -169,6 +175,9 @@ func (a *applied) name(abs string) string {
 		}
 		best = cmp.Or(best, a.options.name(p.name, rel))
 	}
+	if name, ok := a.repos.Name(abs); ok {
+		return name
+	}
 	return cmp.Or(best, filepath.ToSlash(abs))
 }
 
@@ -194,7 +203,7 @@ func (a *applied) complete(t *Tree) error {
 	plain := t.Objects
 	t.Objects = nil
 	x := a.explore(t, plain)
-	t.Charts = a.chartsOf()
+	t.Charts, t.Addresses = a.chartsOf(), a.repos.Named()
 	if a.charts != nil {
 		t.Templated = append(t.Templated, a.charts.Random...)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/charts"
+	"github.com/olmgen/olmgen/internal/repos"
 	"github.com/olmgen/olmgen/internal/tree/kustomization"
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
@@ -53,8 +54,9 @@ type Options struct {
 	Named func(rel string) string
 	// Output is a directory that the caller writes, and that need not exist: kustomizations are built without it.
 	Output      string
-	Charts      charts.Renderer // nil: charts are not rendered, and what they are the root of is not known
-	KubeVersion string          // that charts are rendered for; empty: the one that the renderer knows
+	Charts      charts.Renderer  // nil: charts are not rendered, and what they are the root of is not known
+	KubeVersion string           // that charts are rendered for; empty: the one that the renderer knows
+	Repos       []repos.Checkout // of other repositories
 	// Top is the directory of files that kustomizations may name, absolute; if empty, that of the Git repository.
 	Top string
 }
@@ -72,6 +74,7 @@ type Tree struct {
 
 	Roots     []Root            // what is applied at once: kustomizations and directories, in the order of the paths
 	Unapplied []string          // files that nothing applies that is known, sorted; their objects are not in Objects
+	Addresses map[string]string // of repositories that the tree names, by repos.Normal
 	paths     []string          // of Read, in messages
 	Charts    []Chart           // of helm, without those in others, by name
 	Templated []*manifest.Error // what is applied and not known: templates of controllers, charts, other repositories

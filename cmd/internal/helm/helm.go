@@ -98,7 +98,7 @@ func render(r charts.Release, in standIns) (out []charts.Manifest, random bool, 
 	if err != nil {
 		return nil, false, err
 	}
-	files, err := engine.Render(c, top)
+	files, err := engine.Engine{Strict: r.Strict}.Render(c, top)
 	if err != nil {
 		return nil, false, err
 	}

@@ -34,6 +34,22 @@ func Below(dir, path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
+// ErrOutside is about a path that leads out of its repository.
+var ErrOutside = errors.New("is outside of the repository, or a symbolic link leads there")
+
+// Inside returns a path below a directory without symbolic links, or ErrOutside. An empty directory is no limit.
+func Inside(dir, path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	at := real
+	if err != nil { // what does not exist must not say what is outside
+		at = filepath.Clean(path)
+	}
+	if dir != "" && !Below(dir, at) {
+		return "", ErrOutside
+	}
+	return real, err
+}
+
 func opened(open func(string, int, fs.FileMode) (*os.File, error), name string, dirs bool) (*os.File, error) {
 	f, err := open(name, os.O_RDONLY|noWait, 0)
 	if err != nil {

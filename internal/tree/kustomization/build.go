@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -100,7 +101,8 @@ func (b *Builder) explain(k *Kustomization, err error) error {
 	if i := strings.LastIndex(said, "accumulating resources from '"); i >= 0 {
 		said = said[i:]
 	}
-	for dir := k.Dir; dir != filepath.Dir(dir) && b.below(dir); dir = filepath.Dir(dir) {
+	limit := b.Repos.Limit(k.Dir, b.top)
+	for dir := k.Dir; dir != filepath.Dir(dir) && (limit == "" || regular.Below(limit, dir)); dir = filepath.Dir(dir) {
 		said = strings.ReplaceAll(said, dir+string(filepath.Separator), "")
 	}
 	return &manifest.Error{File: k.Name, Msg: "kustomize cannot build it: " + text.Shorten(said, 300)}

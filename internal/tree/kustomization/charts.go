@@ -14,12 +14,15 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// chartFile is the name of a file that no directory has: it stands for the objects of the charts of a kustomization,
-// which kustomize would ask the program helm for.
-const chartFile = ".olmgen-charts.yaml"
+// Files that no directory has. chartFile stands for the objects of the charts of a kustomization, which kustomize would
+// ask the program helm for.
+const (
+	madeFile  = ".olmgen-"
+	chartFile = madeFile + "charts.yaml"
+)
 
-func (b *Builder) isCharts(abs string) bool {
-	return filepath.Base(abs) == chartFile && b.files[abs] != nil
+func (b *Builder) isMade(abs string) bool {
+	return strings.HasPrefix(filepath.Base(abs), madeFile) && b.files[abs] != nil
 }
 
 // charts renders the charts of a kustomization. Their objects become a resource of it.
@@ -93,9 +96,13 @@ func (b *Builder) release(k *Kustomization, field string, c types.HelmChart) (st
 	if c.Version != "" && c.Repo != "" {
 		home = filepath.Join(home, c.Name+"-"+c.Version)
 	}
+	own := k.Dir // the directory that values may be in
 	dir, err := b.inside(filepath.Join(k.Dir, filepath.FromSlash(home), c.Name))
 	if err != nil && c.Repo != "" {
-		return "", r, k.errorf(field, "the chart %s of %s is not in this tree", c.Name, c.Repo)
+		if dir = b.Repos.Chart(c.Repo, c.Name); dir == "" {
+			return "", r, b.Repos.Missing(k.errorf(field, "its chart is in"), c.Repo)
+		}
+		own, err = dir, nil
 	}
 	if err != nil {
 		return "", r, k.errorf(field, "there is no chart %s in %s", c.Name, home)
@@ -107,38 +114,40 @@ func (b *Builder) release(k *Kustomization, field string, c types.HelmChart) (st
 		at := filepath.Join(k.Dir, filepath.FromSlash(c.ValuesFile))
 		if c.ValuesFile == "" {
 			at = filepath.Join(dir, "values.yaml")
+		} else {
+			own = k.Dir
 		}
-		if err := b.values(k, field+".valuesFile", at, &r); err != nil {
+		if err := b.values(k, field+".valuesFile", own, at, &r); err != nil {
 			return "", r, err
 		}
 	}
 	if len(c.ValuesInline) > 0 {
-		own, err := charts.ValuesOf(c.ValuesInline)
+		inline, err := charts.ValuesOf(c.ValuesInline)
 		if err != nil {
 			return "", r, err
 		}
 		if c.ValuesMerge == "merge" { // what the file has stays
-			r.Values = append([]charts.Value{own}, r.Values...)
+			r.Values = append([]charts.Value{inline}, r.Values...)
 		} else {
-			r.Values = append(r.Values, own)
+			r.Values = append(r.Values, inline)
 		}
 	}
 	for i, name := range c.AdditionalValuesFiles {
 		at := filepath.Join(k.Dir, filepath.FromSlash(name))
-		if err := b.values(k, fmt.Sprintf("%s.additionalValuesFiles[%d]", field, i), at, &r); err != nil {
+		if err := b.values(k, fmt.Sprintf("%s.additionalValuesFiles[%d]", field, i), k.Dir, at, &r); err != nil {
 			return "", r, err
 		}
 	}
 	return dir, r, nil
 }
 
-// values adds a file of values. Without an engine that allows it, kustomize reads no file of another directory.
-func (b *Builder) values(k *Kustomization, field, abs string, r *charts.Release) error {
-	real, err := b.inside(abs)
+// values adds a file of values. Without an engine that allows it, kustomize reads no file outside of its directory.
+func (b *Builder) values(k *Kustomization, field, dir, abs string, r *charts.Release) error {
+	real, err := regular.Inside(b.Repos.Limit(dir, b.top), abs)
 	if err != nil {
 		return k.errorf(field, "%s does not exist", b.named(abs))
 	}
-	if !k.options.Generate && !regular.Below(k.Dir, real) {
+	if !k.options.Generate && !regular.Below(dir, real) {
 		return k.errorf(field, "%s is not below the kustomization, and kustomize does not read it", b.named(abs))
 	}
 	s := b.read(real)

@@ -3,7 +3,6 @@ package kustomization
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -91,25 +90,24 @@ func (s *source) aliases() bool {
 	return bytes.ContainsRune(s.data, '&') && bytes.ContainsRune(s.data, '*')
 }
 
-var errOutside = errors.New("is outside of the repository, or a symbolic link leads there")
-
-// inside returns a path without symbolic links, or errOutside.
+// inside returns a path without symbolic links, or regular.ErrOutside.
 func (b *Builder) inside(path string) (string, error) {
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		// what does not exist must not say what is outside
-		if !b.below(filepath.Clean(path)) {
-			return "", errOutside
-		}
-		return "", err
+	limit := b.Repos.Limit(path, b.top)
+	real, err := regular.Inside(limit, path)
+	if err == nil && limit == "" && real != filepath.Clean(path) && !regular.Below(b.links, real) {
+		return "", regular.ErrOutside
 	}
-	if !b.below(real) || b.top == "" && real != filepath.Clean(path) && !regular.Below(b.links, real) {
-		return "", errOutside
-	}
-	return real, nil
+	return real, err
 }
 
-func (b *Builder) below(path string) bool { return b.top == "" || regular.Below(b.top, path) }
+// leads returns the path of what a kustomization names. It does not lead out of a checkout.
+func (b *Builder) leads(k *Kustomization, entry string) (string, error) {
+	abs := filepath.Join(k.Dir, filepath.FromSlash(entry))
+	if limit := b.Repos.Limit(k.Dir, ""); limit != "" && !regular.Below(limit, abs) {
+		return "", regular.ErrOutside
+	}
+	return b.inside(abs)
+}
 
 // files is the file system that kustomize reads. What it does not ask for is that of the empty one.
 type files struct {
@@ -120,7 +118,7 @@ type files struct {
 
 func (f *files) Exists(path string) bool {
 	_, err := f.builder.inside(path)
-	return err == nil || f.builder.isCharts(path)
+	return err == nil || f.builder.isMade(path)
 }
 
 func (f *files) IsDir(path string) bool {
@@ -133,7 +131,7 @@ func (f *files) IsDir(path string) bool {
 }
 
 func (f *files) CleanedAbs(path string) (filesys.ConfirmedDir, string, error) {
-	if f.builder.isCharts(path) {
+	if f.builder.isMade(path) {
 		return filesys.ConfirmedDir(filepath.Dir(path)), filepath.Base(path), nil
 	}
 	real, err := f.builder.inside(path)
@@ -201,6 +199,9 @@ func (b *Builder) content(k *Kustomization) ([]byte, error) {
 						continue
 					}
 					item = "./" + entry
+					if abs, ok := k.fetched[entry]; ok {
+						item, _ = filepath.Rel(k.Dir, abs)
+					}
 				}
 				kept = append(kept, item)
 			}

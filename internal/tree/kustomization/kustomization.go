@@ -24,6 +24,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/charts"
+	"github.com/olmgen/olmgen/internal/repos"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -33,6 +34,7 @@ type Render func(dir string, r charts.Release, build bool) ([]*manifest.Object, 
 // Builder builds kustomizations. It reads each file once.
 type Builder struct {
 	Render   Render                  // nil: charts are not rendered
+	Repos    *repos.Repos            // that kustomizations may name
 	top      string                  // no file outside of this directory is read; "" is no limit
 	links    string                  // without top: no symbolic link leads out of this directory
 	named    func(abs string) string // the name of a file in messages
@@ -50,7 +52,7 @@ type Builder struct {
 // New returns a Builder. top is the directory that no file is read outside of, absolute and without symbolic links; if
 // empty, only symbolic links are followed no further than to links. named returns the name of a file in messages.
 func New(top, links string, named func(abs string) string) *Builder {
-	return &Builder{top: top, links: links, named: named, dirs: map[string]*Kustomization{},
+	return &Builder{top: top, links: links, named: named, Repos: repos.New(nil), dirs: map[string]*Kustomization{},
 		with: map[string]*Kustomization{}, raw: map[string]*source{}, parsed: map[string]bool{},
 		files: map[string]*source{}, patterns: map[string]*regexp.Regexp{}}
 }
@@ -71,9 +73,10 @@ type Kustomization struct {
 	data    []byte
 	spec    types.Kustomization
 	options Options
-	own     int  // patches of its file; those of the options follow
-	objects int  // of its own files
-	charted bool // chartFile has the objects of its charts
+	fetched map[string]string // paths of what is in a checkout, by entries
+	own     int               // patches of its file; those of the options follow
+	objects int               // of its own files
+	charted bool              // chartFile has the objects of its charts
 	cost    *cost
 	made    []*original // what originals returns, once it was asked
 	text    []byte      // what content returns
@@ -251,24 +254,29 @@ func (k *Kustomization) errorf(field, format string, args ...any) *manifest.Erro
 
 // entry notes a file or directory that a kustomization names. What looks like an address is one to kustomize.
 func (b *Builder) entry(k *Kustomization, field, entry string, dirs bool) error {
-	if isAddress(entry) {
+	real, err := b.leads(k, entry)
+	address, below, known := repos.Entry(entry)
+	switch {
+	case !isAddress(entry) && (err == nil || !known && !strings.Contains(entry, "://") &&
+		!strings.Contains(entry, "?ref=")): // it is a path
+	case !known || !dirs:
 		return k.errorf(field, remote)
+	default:
+		if real, err = b.Repos.Find(address, below); err != nil {
+			return b.Repos.Missing(k.errorf(field, "it is in"), address)
+		}
+		k.fetch(b, entry, real)
 	}
 	if filepath.IsAbs(entry) {
 		return k.errorf(field, "%s is an absolute path", text.Shorten(entry, maxEntry))
 	}
-	abs := filepath.Join(k.Dir, filepath.FromSlash(entry))
-	real, err := b.inside(abs)
 	info := fs.FileInfo(nil)
 	if err == nil {
 		info, err = os.Stat(real)
 	}
 	switch {
-	case errors.Is(err, errOutside):
+	case errors.Is(err, regular.ErrOutside):
 		return k.errorf(field, "%s %s", entry, err.Error())
-	case err != nil && (strings.Contains(entry, "://") || strings.Contains(entry, "?ref=") ||
-		strings.Contains(entry, "git@") || strings.HasPrefix(strings.ToLower(entry), "github.com")):
-		return k.errorf(field, remote)
 	case err != nil:
 		return k.errorf(field, "%s does not exist", text.Shorten(entry, maxEntry))
 	case info.IsDir() && !dirs:
@@ -278,6 +286,7 @@ func (b *Builder) entry(k *Kustomization, field, entry string, dirs bool) error 
 	case !info.Mode().IsRegular():
 		return k.errorf(field, "%s is not a regular file", entry)
 	default:
+		abs := k.at(entry)
 		k.Files = append(k.Files, abs)
 		if dirs {
 			b.parsed[abs] = true
@@ -285,6 +294,28 @@ func (b *Builder) entry(k *Kustomization, field, entry string, dirs bool) error 
 		}
 	}
 	return nil
+}
+
+// fetch has an entry stand for what is in a checkout. kustomize reads a file of another directory only if it fetches it:
+// here its name is one that no directory has.
+func (k *Kustomization) fetch(b *Builder, entry, real string) {
+	if info, err := os.Stat(real); err == nil && info.Mode().IsRegular() {
+		s := b.source(real)
+		real = filepath.Join(k.Dir, fmt.Sprintf("%s%x.yaml", madeFile, real))
+		b.files[real] = s
+	}
+	if k.fetched == nil {
+		k.fetched = map[string]string{}
+	}
+	k.fetched[entry] = real
+}
+
+// at returns the path of what a kustomization names.
+func (k *Kustomization) at(entry string) string {
+	if abs, ok := k.fetched[entry]; ok {
+		return abs
+	}
+	return filepath.Join(k.Dir, filepath.FromSlash(entry))
 }
 
 const remote = "it is remote, and olmgen reads what is in the tree"

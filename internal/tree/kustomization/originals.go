@@ -3,7 +3,6 @@ package kustomization
 import (
 	"cmp"
 	"maps"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -33,7 +32,7 @@ func (b *Builder) originals(k *Kustomization) []*original {
 	list := []*original{}
 	collect := func(entries []string) {
 		for _, entry := range entries {
-			abs := filepath.Join(k.Dir, filepath.FromSlash(entry))
+			abs := k.at(entry)
 			if real, err := b.inside(abs); err == nil && b.Load(real) != nil {
 				list = append(list, b.originals(b.Load(real))...)
 				continue
