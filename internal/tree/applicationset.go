@@ -117,7 +117,7 @@ func (g generation) generate(at string, spec map[string]any) (sets []parameters,
 	case "merge":
 		sets, err = g.merge(at, of)
 	default:
-		err = g.by.Errorf(at, "olmgen does not know what the generator finds")
+		err = g.by.Errorf(at, "olmgen does not know what the generator %s finds", kinds[0])
 	}
 	if err == nil && spec["selector"] != nil {
 		sets, err = g.selected(at, sets, spec["selector"])
