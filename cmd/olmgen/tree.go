@@ -115,11 +115,6 @@ func (f *treeFlags) read(cmd *cobra.Command, paths []string, o tree.Options) (*t
 		f.addresses = map[string]string{}
 	}
 	maps.Copy(f.addresses, t.Addresses)
-	if !f.several {
-		if err := f.checkRepos(); err != nil {
-			return nil, err
-		}
-	}
 	f.roots += len(t.Roots)
 	f.unknown += len(t.Unknown())
 	if !f.inReport {
@@ -129,7 +124,10 @@ func (f *treeFlags) read(cmd *cobra.Command, paths []string, o tree.Options) (*t
 	if what := t.UnappliedText(); what != "" {
 		tell(cmd, "%s: --all judges them", what)
 	}
-	return t, nil
+	if !f.several {
+		err = f.checkRepos()
+	}
+	return t, err
 }
 
 // checkouts returns what the flags --repo say.
