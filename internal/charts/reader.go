@@ -94,25 +94,14 @@ func (r *Reader) render(ctx context.Context, dir string, of Release, build bool)
 	if f.err != nil {
 		return nil, f.err
 	}
-	if r.Renderer == nil {
-		return nil, fault("its chart is not rendered here")
-	}
-	if r.failures >= maxFailures {
-		return nil, fault("its chart is not rendered: that of others took too much")
-	}
 	for used := range f.dirs {
 		r.Used[used] = true
 	}
 	of.Chart = f.list
-	out, err := r.Renderer.Render(ctx, of)
+	out, err := r.ask(ctx, of)
 	if err != nil {
-		var program interface{ Hint() string }
-		if !errors.As(err, &program) {
-			r.failures++
-			return nil, fault("its chart cannot be rendered: %s", err)
-		}
 		e := fault("its chart is not rendered: %s", err)
-		e.Tip = program.Hint()
+		e.Tip = manifest.HintOf(err)
 		return nil, e
 	}
 	at := func(template string) string {
@@ -144,6 +133,43 @@ func (r *Reader) render(ctx context.Context, dir string, of Release, build bool)
 		objects = append(objects, made...)
 	}
 	return objects, nil
+}
+
+// ask asks the program that renders charts, unless that failed too often.
+func (r *Reader) ask(ctx context.Context, of Release) (Rendered, error) {
+	switch {
+	case r.Renderer == nil:
+		return Rendered{}, errors.New("no program for it is known here")
+	case r.failures >= maxFailures:
+		return Rendered{}, errors.New("others took too much")
+	}
+	out, err := r.Renderer.Render(ctx, of)
+	if err != nil && manifest.HintOf(err) == "" {
+		r.failures++
+	}
+	return out, err
+}
+
+// Fill returns what a Go template with the functions of sprig makes of values: helm's engine has both, and limits.
+func (r *Reader) Fill(ctx context.Context, goTemplate string, values map[string]any) (string, error) {
+	own, err := ValuesOf(values)
+	if err != nil {
+		return "", err
+	}
+	template := `{{define "text"}}` + goTemplate + `{{end}}{kind: Text, apiVersion: v1, made: {{include "text" .Values | toJson}}}`
+	out, err := r.ask(ctx, Release{Name: "text", Values: []Value{own}, Strict: true, Chart: []File{
+		{"Chart.yaml", []byte("{apiVersion: v2, name: text, version: 0.0.0}")}, {"templates/text.yaml", []byte(template)}}})
+	var made struct{ Made string }
+	switch {
+	case err != nil:
+		return "", err
+	case out.Error != "":
+		return "", errors.New(text.OneLine(out.Error))
+	case len(out.Random) > 0 || len(out.Manifests) != 1:
+		return "", errors.New("its template has a value that is random or of the clock")
+	}
+	err = yaml.Unmarshal([]byte(out.Manifests[0].Text), &made)
+	return made.Made, err
 }
 
 // place finds a template and a line in a message of helm: (widget/templates/sub.yaml:8:14).

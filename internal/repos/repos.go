@@ -3,6 +3,7 @@ package repos
 
 import (
 	"cmp"
+	"fmt"
 	"io/fs"
 	"maps"
 	"path"
@@ -78,18 +79,15 @@ func (r *Repos) Chart(address, name string) string {
 // Named returns the addresses that the tree names, by Normal.
 func (r *Repos) Named() map[string]string { return maps.Clone(r.named) }
 
-// Missing says at the end of an error that its cause is in another repository.
+// Missing says in an error where what is not there may be.
 func (r *Repos) Missing(e *manifest.Error, address string) *manifest.Error {
 	if dir := r.Dir(address); dir != "" {
-		e.Msg += " " + filepath.ToSlash(r.given[dir]) + ", which does not have it"
-		return e
+		e.Msg += fmt.Sprintf(" (%s does not have it)", filepath.ToSlash(r.given[dir]))
+	} else if address != "" {
+		shown := r.named[Normal(address)]
+		e.Msg += fmt.Sprintf(" (%s)", shown)
+		e.Tip = "--repo " + shown + "=DIR reads a directory that has it"
 	}
-	shown := cmp.Or(r.named[Normal(address)], "another repository")
-	e.Msg += " " + shown + ", which is not here"
-	if address == "" {
-		return e
-	}
-	e.Tip = "--repo " + shown + "=DIR reads a directory that has it"
 	return e
 }
 

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -13,8 +12,6 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	k8slabels "k8s.io/apimachinery/pkg/labels"
 
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/lazy"
@@ -38,19 +35,24 @@ type generation struct {
 	goStyle bool // its templates are Go templates
 }
 
-// maxParameters is how many sets of parameters a generator of an ApplicationSet may have.
-const maxParameters = 10_000
+const (
+	maxParameters = 10_000     // sets of parameters that a generator has
+	maxLooked     = 20_000_000 // files and directories that generators look at, some of them several times
+)
 
 // applicationSet returns what the Applications of an ApplicationSet apply.
 func (x *explorer) applicationSet(o *manifest.Object, spec map[string]any) (list []target, unknown []*manifest.Error) {
 	g := generation{x, o, spec["goTemplate"] == true}
 	for i, item := range items(spec["generators"]) {
-		sets, template, err := g.generate(fmt.Sprintf("spec.generators[%d]", i), mapping(item))
+		sets, err := g.generate(fmt.Sprintf("spec.generators[%d]", i), item)
 		if err != nil {
 			unknown = append(unknown, err)
 			continue
 		}
-		template = merged(mapping(spec["template"]), template, false)
+		template := mapping(spec["template"])
+		for _, of := range mapping(item) {
+			template = merged(template, mapping(mapping(of)["template"]), false)
+		}
 		for _, p := range sets {
 			app, err := g.application(p, template, str(spec["templatePatch"]))
 			if err != nil {
@@ -93,39 +95,30 @@ func (g generation) parse(text string) (any, error) {
 	return docs[0].Value()
 }
 
-// generate returns the sets of a generator, and its own template.
-func (g generation) generate(at string, spec map[string]any) (sets []parameters, template map[string]any,
-	err *manifest.Error) {
-	kinds := slices.Sorted(maps.Keys(spec))
-	kinds = slices.DeleteFunc(kinds, func(kind string) bool { return kind == "selector" })
-	if len(kinds) != 1 {
-		return nil, nil, g.by.Errorf(at, "it is not one generator")
-	}
-	at += "." + kinds[0]
-	of := mapping(spec[kinds[0]])
-	switch kinds[0] {
+// generate returns the sets of a generator.
+func (g generation) generate(at string, item any) (sets []parameters, err *manifest.Error) {
+	kinds := slices.Sorted(maps.Keys(mapping(item)))
+	kind := strings.Join(kinds, " with ") // of several, one is a selector
+	of := mapping(mapping(item)[kind])
+	switch at += "." + kind; kind {
 	case "list":
 		sets, err = g.list(at, of)
 	case "git":
 		sets, err = g.git(at, of)
 	case "clusters":
 		p := parameters{map[string]any{}, true}
-		err = g.addValues(at, p, of)
-		sets = []parameters{p}
+		sets, err = []parameters{p}, g.addValues(at, p, of)
 	case "matrix":
 		sets, err = g.matrix(at, items(of["generators"]))
 	case "merge":
 		sets, err = g.merge(at, of)
 	default:
-		err = g.by.Errorf(at, "olmgen does not know what the generator %s finds", kinds[0])
-	}
-	if err == nil && spec["selector"] != nil {
-		sets, err = g.selected(at, sets, spec["selector"])
+		err = g.by.Errorf(at, "olmgen does not know what the generator %s finds", kind)
 	}
 	if len(sets) > maxParameters {
 		err = g.by.Errorf(at, "more than %d Applications", maxParameters)
 	}
-	return sets, mapping(of["template"]), err
+	return sets, err
 }
 
 // set returns a set of the values of a file or list.
@@ -144,45 +137,19 @@ func (g generation) list(at string, of map[string]any) ([]parameters, *manifest.
 	return lists.Map(slices.Concat(items(of["elements"]), items(more)), g.set), nil
 }
 
-// selected returns the sets that a selector takes.
-func (g generation) selected(at string, sets []parameters, spec any) (list []parameters, unknown *manifest.Error) {
-	var selector metav1.LabelSelector
-	data, err := json.Marshal(spec)
-	if err == nil {
-		err = json.Unmarshal(data, &selector)
-	}
-	takes, bad := metav1.LabelSelectorAsSelector(&selector)
-	open := func(p parameters) bool { return p.open }
-	if err != nil || bad != nil || slices.ContainsFunc(sets, open) {
-		return nil, g.by.Errorf(at, "olmgen does not know what its selector takes")
-	}
-	return lists.Filter(sets, func(p parameters) bool {
-		texts := k8slabels.Set{}
-		for name, v := range flat(p.values) {
-			texts[name] = str(v)
-		}
-		return takes.Matches(texts)
-	}), nil
-}
-
 // matrix has each set of the first generator with each of the second, which may depend on it.
 func (g generation) matrix(at string, generators []any) (sets []parameters, err *manifest.Error) {
 	if len(generators) != 2 {
 		return nil, g.by.Errorf(at, "Argo CD refuses a matrix without two generators")
 	}
-	first, _, err := g.generate(at+".generators[0]", mapping(generators[0]))
+	first, err := g.generate(at+".generators[0]", generators[0])
 	for _, a := range first {
 		filled, _ := g.fill(parameters{a.values, true}, generators[1])
-		second, _, err := g.generate(at+".generators[1]", mapping(filled))
+		second, err := g.generate(at+".generators[1]", filled)
 		if err != nil || len(sets)+len(second) > maxParameters {
 			return nil, cmp.Or(err, g.by.Errorf(at, "more than %d Applications", maxParameters))
 		}
 		for _, b := range second {
-			for name, v := range b.values {
-				if own, ok := a.values[name]; ok && !g.goStyle && own != v {
-					return nil, g.by.Errorf(at, "Argo CD refuses two values of %s", name)
-				}
-			}
 			sets = append(sets, parameters{merged(b.values, a.values, false), a.open || b.open})
 		}
 	}
@@ -193,31 +160,27 @@ func (g generation) matrix(at string, generators []any) (sets []parameters, err 
 func (g generation) merge(at string, of map[string]any) (sets []parameters, err *manifest.Error) {
 	where := map[string]int{}
 	for i, item := range items(of["generators"]) {
-		more, _, err := g.generate(fmt.Sprintf("%s.generators[%d]", at, i), mapping(item))
+		more, err := g.generate(fmt.Sprintf("%s.generators[%d]", at, i), item)
 		if err != nil {
 			return nil, err
 		}
-		seen := map[string]bool{}
 		for _, p := range more {
-			var key strings.Builder
-			for _, name := range lists.SortedUnique(texts(of["mergeKeys"])) {
-				v, ok := p.values[name]
-				if !ok && p.open {
+			key := ""
+			for _, name := range texts(of["mergeKeys"]) {
+				if p.open && p.values[name] == nil {
 					return nil, g.by.Errorf(at, "olmgen does not know the %s of a cluster", name)
 				}
-				fmt.Fprintf(&key, "%q ", fmt.Sprint(v))
+				key += fmt.Sprintf("%q ", fmt.Sprint(p.values[name]))
 			}
-			n, ok := where[key.String()]
+			n, ok := where[key]
 			switch {
-			case key.Len() == 0 || seen[key.String()]:
-				return nil, g.by.Errorf(at, "Argo CD refuses mergeKeys that do not tell the sets apart")
+			case i == 0 && ok:
+				return nil, g.by.Errorf(at, "Argo CD refuses sets with the same mergeKeys")
 			case i == 0:
-				where[key.String()] = len(sets)
-				sets = append(sets, p)
+				where[key], sets = len(sets), append(sets, p)
 			case ok:
-				sets[n] = parameters{merged(sets[n].values, p.values, false), sets[n].open || p.open}
+				sets[n] = parameters{merged(sets[n].values, p.values, !g.goStyle), sets[n].open || p.open}
 			}
-			seen[key.String()] = true
 		}
 	}
 	return sets, nil
@@ -234,11 +197,15 @@ func (g generation) addValues(at string, p parameters, of map[string]any) *manif
 }
 
 func (g generation) git(at string, of map[string]any) (sets []parameters, err *manifest.Error) {
-	if isTemplate(fmt.Sprint(of["repoURL"], of["directories"], of["files"])) {
+	top := g.topOf(str(of["repoURL"]))
+	entries := g.repositoryEntries(top)
+	g.looked += len(entries)
+	if isTemplate(fmt.Sprint(of["repoURL"], of["directories"], of["files"])) || of["pathParamPrefix"] != nil ||
+		g.looked > maxLooked {
 		return nil, g.by.Errorf(at, "olmgen does not know what the generator finds")
 	}
 	add := func(dir, file string, p parameters) {
-		maps.Copy(p.values, g.path(dir, file, str(of["pathParamPrefix"])))
+		maps.Copy(p.values, g.path(dir, file))
 		err = cmp.Or(err, g.addValues(at, p, of))
 		sets = append(sets, p)
 	}
@@ -254,23 +221,20 @@ func (g generation) git(at string, of map[string]any) (sets []parameters, err *m
 		}
 		return found
 	}
-	var patterns [2][]gitignore.Pattern // the files, and those that do not count
-	for _, item := range items(of["files"]) {
-		i := 0
-		if mapping(item)["exclude"] == true {
-			i = 1
+	var patterns []gitignore.Pattern
+	for _, not := range []string{"", "!"} {
+		for _, item := range items(of["files"]) {
+			if mapping(item)["exclude"] == true == (not != "") {
+				patterns = append(patterns, gitignore.ParsePattern(not+"/"+clean(str(mapping(item)["path"])), nil))
+			}
 		}
-		patterns[i] = append(patterns[i], gitignore.ParsePattern("/"+clean(str(mapping(item)["path"])), nil))
 	}
-	match := func(i int, rel string) bool {
-		return gitignore.NewMatcher(patterns[i]).Match(strings.Split(rel, "/"), false)
-	}
-	top := g.topOf(str(of["repoURL"]))
-	for _, e := range g.repositoryEntries(top) {
+	matcher := gitignore.NewMatcher(patterns)
+	for _, e := range entries {
 		switch {
 		case e.dir && wanted(e.rel):
 			add(e.rel, "", parameters{values: map[string]any{}})
-		case !e.dir && match(0, e.rel) && !match(1, e.rel):
+		case !e.dir && len(patterns) > 0 && matcher.Match(strings.Split(e.rel, "/"), false):
 			for _, v := range g.fileParameters(filepath.Join(top, filepath.FromSlash(e.rel))) {
 				add(path.Dir(e.rel), path.Base(e.rel), g.set(v))
 			}
@@ -280,7 +244,7 @@ func (g generation) git(at string, of map[string]any) (sets []parameters, err *m
 }
 
 // path returns the parameters about the path of a directory or file (argoproj/argo-cd: applicationset/generators/git.go).
-func (g generation) path(dir, file, prefix string) map[string]any {
+func (g generation) path(dir, file string) map[string]any {
 	segments := strings.Split(dir, "/")
 	of := map[string]any{"path": dir, "basename": path.Base(dir), "basenameNormalized": normalized(path.Base(dir))}
 	if file != "" {
@@ -288,19 +252,12 @@ func (g generation) path(dir, file, prefix string) map[string]any {
 	}
 	if g.goStyle {
 		of["segments"] = lists.Map(segments, func(s string) any { return s })
-		if prefix != "" {
-			return map[string]any{prefix: map[string]any{"path": of}}
-		}
 		return map[string]any{"path": of}
 	}
-	at := strings.TrimPrefix(prefix+".path", ".")
-	out := map[string]any{}
-	for name, v := range of {
-		out[at+"."+name] = v
-	}
-	out[at] = dir
+	out := flat(map[string]any{"path": of})
+	out["path"] = dir
 	for i, s := range segments {
-		out[at+"["+strconv.Itoa(i)+"]"] = s
+		out["path["+strconv.Itoa(i)+"]"] = s
 	}
 	return out
 }

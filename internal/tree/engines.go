@@ -91,7 +91,7 @@ func (x *explorer) chartDir(o *manifest.Object, field, address, name string) (st
 	if dir := x.repos.Chart(address, name); dir != "" {
 		return dir, nil
 	}
-	return "", x.repos.Missing(o.Errorf(field, "its chart is in"), address)
+	return "", x.repos.Missing(o.Errorf(field, "its chart is not in this tree"), address)
 }
 
 // argoSource is a source of an Application.
@@ -305,11 +305,8 @@ func (x *explorer) fluxTargets(o *manifest.Object, spec map[string]any) ([]targe
 	ref := mapping(spec["sourceRef"])
 	address := x.fluxAddress(o, ref)
 	if ref["kind"] != "GitRepository" && x.repos.Dir(address) == "" {
-		if address != "" {
-			return nil, []*manifest.Error{x.repos.Missing(o.Errorf("spec.sourceRef.kind", "its source is in"), address)}
-		}
-		return nil, []*manifest.Error{o.Errorf("spec.sourceRef.kind",
-			"the source of a Kustomization of Flux is no GitRepository")}
+		return nil, []*manifest.Error{x.repos.Missing(o.Errorf("spec.sourceRef.kind",
+			"the source of a Kustomization of Flux is no GitRepository"), address)}
 	}
 	t := target{by: o, field: "spec.path", address: address, elsewhere: spec["kubeConfig"] != nil,
 		options: kustomization.Options{By: o, Generate: true}, postBuild: substitutionsOf(o, spec)}

@@ -46,6 +46,7 @@ type explorer struct {
 	*applied
 	tree     *Tree
 	followed int
+	looked   int // by generators
 	tooMany  *manifest.Error
 	plain    []*manifest.Object
 	nodes    []*node
@@ -128,7 +129,7 @@ func (x *explorer) apply(t target, from *node) *node {
 		info, err = os.Stat(real)
 	}
 	if err != nil || !info.IsDir() {
-		x.say(x.absent(t))
+		x.say(x.repos.Missing(t.by.Errorf(t.field, "the path is not in this repository"), t.address))
 		return nil
 	}
 	x.replaced[real] = true
@@ -151,17 +152,6 @@ func (x *explorer) apply(t target, from *node) *node {
 		key.plain = *t.plain
 	}
 	return x.build(key, t, from)
-}
-
-// absent says that the directory of a target is not in its repository.
-func (x *explorer) absent(t target) *manifest.Error {
-	switch {
-	case x.repos.Dir(t.address) != "":
-		return x.repos.Missing(t.by.Errorf(t.field, "the path is in"), t.address)
-	case t.address != "":
-		return x.repos.Missing(t.by.Errorf(t.field, "the path is not in this repository, but perhaps in"), t.address)
-	}
-	return t.by.Errorf(t.field, "the path is not in this repository")
 }
 
 func (x *explorer) say(list ...*manifest.Error) {

@@ -100,7 +100,7 @@ func (b *Builder) release(k *Kustomization, field string, c types.HelmChart) (st
 	dir, err := b.inside(filepath.Join(k.Dir, filepath.FromSlash(home), c.Name))
 	if err != nil && c.Repo != "" {
 		if dir = b.Repos.Chart(c.Repo, c.Name); dir == "" {
-			return "", r, b.Repos.Missing(k.errorf(field, "its chart is in"), c.Repo)
+			return "", r, b.Repos.Missing(k.errorf(field, "its chart is not in this tree"), c.Repo)
 		}
 		own, err = dir, nil
 	}

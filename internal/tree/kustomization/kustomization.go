@@ -263,7 +263,7 @@ func (b *Builder) entry(k *Kustomization, field, entry string, dirs bool) error 
 		return k.errorf(field, remote)
 	default:
 		if real, err = b.Repos.Find(address, below); err != nil {
-			return b.Repos.Missing(k.errorf(field, "it is in"), address)
+			return b.Repos.Missing(k.errorf(field, remote), address)
 		}
 		k.fetch(b, entry, real)
 	}
