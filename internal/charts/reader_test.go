@@ -129,9 +129,9 @@ func TestFailures(t *testing.T) {
 	})
 	for i := range 10 {
 		_, err := r.Render(t.Context(), filepath.Join(top, "c"), charts.Release{Name: fmt.Sprint(i / 2)}, false)
-		want := "c: its chart cannot be rendered: it ended"
+		want := "c: its chart is not rendered: it ended"
 		if i/2 > 2 {
-			want = "c: its chart is not rendered: that of others took too much"
+			want = "c: its chart is not rendered: others took too much"
 		}
 		if err == nil || err.Error() != want {
 			t.Errorf("%d: %v, want %s", i, err, want)
