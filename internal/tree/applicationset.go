@@ -20,8 +20,8 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// parameters are a set of those that generators make: with Go templates a tree of values, otherwise texts by their names
-// with dots.
+// parameters are a set of those that generators make. Argo CD has them as a tree for Go templates only, and otherwise by
+// their names with dots.
 type parameters struct {
 	values map[string]any
 	open   bool // it has others, which are those of a cluster
@@ -106,7 +106,7 @@ func (g generation) generate(at string, item any) (sets []parameters, err *manif
 	case "git":
 		sets, err = g.git(at, of)
 	case "clusters":
-		p := parameters{map[string]any{}, true}
+		p := parameters{set(nil).values, true}
 		sets, err = []parameters{p}, g.addValues(at, p, of)
 	case "matrix":
 		sets, err = g.matrix(at, items(of["generators"]))
@@ -122,19 +122,14 @@ func (g generation) generate(at string, item any) (sets []parameters, err *manif
 }
 
 // set returns a set of the values of a file or list.
-func (g generation) set(v any) parameters {
-	if g.goStyle {
-		return parameters{values: merged(nil, mapping(v), true)}
-	}
-	return parameters{values: flat(v)}
-}
+func set(v any) parameters { return parameters{values: merged(nil, mapping(v), true)} }
 
 func (g generation) list(at string, of map[string]any) ([]parameters, *manifest.Error) {
 	more, err := g.parse(str(of["elementsYaml"]))
 	if err != nil || isTemplate(str(of["elementsYaml"])) {
 		return nil, g.by.Errorf(at+".elementsYaml", "olmgen does not know its elements")
 	}
-	return lists.Map(slices.Concat(items(of["elements"]), items(more)), g.set), nil
+	return lists.Map(slices.Concat(items(of["elements"]), items(more)), set), nil
 }
 
 // matrix has each set of the first generator with each of the second, which may depend on it.
@@ -167,10 +162,11 @@ func (g generation) merge(at string, of map[string]any) (sets []parameters, err 
 		for _, p := range more {
 			key := ""
 			for _, name := range texts(of["mergeKeys"]) {
-				if p.open && p.values[name] == nil {
+				v, known := p.value(name, "")
+				if p.open && !known {
 					return nil, g.by.Errorf(at, "olmgen does not know the %s of a cluster", name)
 				}
-				key += fmt.Sprintf("%q ", fmt.Sprint(p.values[name]))
+				key += fmt.Sprintf("%q ", v)
 			}
 			n, ok := where[key]
 			switch {
@@ -192,7 +188,7 @@ func (g generation) addValues(at string, p parameters, of map[string]any) *manif
 	if err != nil {
 		return g.by.Errorf(at+".values", "%s", err)
 	}
-	maps.Copy(p.values, g.set(map[string]any{"values": filled}).values)
+	p.values["values"] = filled
 	return nil
 }
 
@@ -205,7 +201,7 @@ func (g generation) git(at string, of map[string]any) (sets []parameters, err *m
 		return nil, g.by.Errorf(at, "olmgen does not know what the generator finds")
 	}
 	add := func(dir, file string, p parameters) {
-		maps.Copy(p.values, g.path(dir, file))
+		p.values["path"] = pathParameters(dir, file)
 		err = cmp.Or(err, g.addValues(at, p, of))
 		sets = append(sets, p)
 	}
@@ -233,33 +229,24 @@ func (g generation) git(at string, of map[string]any) (sets []parameters, err *m
 	for _, e := range entries {
 		switch {
 		case e.dir && wanted(e.rel):
-			add(e.rel, "", parameters{values: map[string]any{}})
+			add(e.rel, "", set(nil))
 		case !e.dir && len(patterns) > 0 && matcher.Match(strings.Split(e.rel, "/"), false):
 			for _, v := range g.fileParameters(filepath.Join(top, filepath.FromSlash(e.rel))) {
-				add(path.Dir(e.rel), path.Base(e.rel), g.set(v))
+				add(path.Dir(e.rel), path.Base(e.rel), set(v))
 			}
 		}
 	}
 	return sets, err
 }
 
-// path returns the parameters about the path of a directory or file (argoproj/argo-cd: applicationset/generators/git.go).
-func (g generation) path(dir, file string) map[string]any {
-	segments := strings.Split(dir, "/")
-	of := map[string]any{"path": dir, "basename": path.Base(dir), "basenameNormalized": normalized(path.Base(dir))}
+// pathParameters are about a directory or file (argoproj/argo-cd: applicationset/generators/git.go).
+func pathParameters(dir, file string) map[string]any {
+	of := map[string]any{"path": dir, "basename": path.Base(dir), "basenameNormalized": normalized(path.Base(dir)),
+		"segments": lists.Map(strings.Split(dir, "/"), func(s string) any { return s })}
 	if file != "" {
 		of["filename"], of["filenameNormalized"] = file, normalized(file)
 	}
-	if g.goStyle {
-		of["segments"] = lists.Map(segments, func(s string) any { return s })
-		return map[string]any{"path": of}
-	}
-	out := flat(map[string]any{"path": of})
-	out["path"] = dir
-	for i, s := range segments {
-		out["path["+strconv.Itoa(i)+"]"] = s
-	}
-	return out
+	return of
 }
 
 // normalized returns a name as an API server takes it (argoproj/argo-cd: applicationset/utils/template_functions.go).
@@ -318,34 +305,24 @@ func (x *explorer) fileParameters(file string) (sets []any) {
 	return sets
 }
 
-// flat returns the scalars of a value as texts, by their names with dots.
-func flat(v any) map[string]any {
-	out := map[string]any{}
-	var walk func(at string, v any)
-	walk = func(at string, v any) {
-		switch v := v.(type) {
-		case map[string]any:
-			for key, below := range v {
-				walk(strings.TrimPrefix(at+"."+key, "."), below)
-			}
-		case []any:
-			for i, below := range v {
-				walk(at+"."+strconv.Itoa(i), below)
-			}
-		case nil:
-		default:
-			out[at] = fmt.Sprint(v)
+// Actions that have the value of a parameter, or a segment of a path.
+var (
+	action   = lazy.Regexp(`\{\{ *([^{}]*?)(?:\[([0-9]+)\])? *\}\}`)
+	goAction = lazy.Regexp(`\{\{ *(?:index +)?\.([\w.]+)(?: +([0-9]+))? *\}\}`)
+)
+
+// value returns the text of a parameter, and of an item of it; false if there is none.
+func (p parameters) value(name, item string) (string, bool) {
+	var v any = p.values
+	for key := range strings.SplitSeq(strings.Trim(name+"."+item, "."), ".") {
+		if i, err := strconv.Atoi(key); err == nil && i < len(items(v)) {
+			v = items(v)[i]
+		} else {
+			v = mapping(v)[key]
 		}
 	}
-	walk("", v)
-	return out
+	return fmt.Sprint(v), v != nil && mapping(v) == nil && items(v) == nil
 }
-
-// Actions of templates. Of Go templates, goAction has the value of a parameter, and a segment of a path.
-var (
-	action   = lazy.Regexp(`\{\{([^{}]*)\}\}`)
-	goAction = lazy.Regexp(`\{\{ *(?:\.([\w.]+)|index +\.([\w.]+) +([0-9]+)) *\}\}`)
-)
 
 // fill writes parameters into the texts of a value. What is not known of an open set stays.
 func (g generation) fill(p parameters, v any) (filled any, first error) {
@@ -369,29 +346,29 @@ func (g generation) fill(p parameters, v any) (filled any, first error) {
 
 // text fills a text. Go templates with more than values of parameters are for helm's engine.
 func (g generation) text(p parameters, s string) (string, error) {
-	var unknown error
-	if !g.goStyle {
-		return action().ReplaceAllStringFunc(s, func(found string) string {
-			return cmp.Or(str(p.values[strings.TrimSpace(strings.Trim(found, "{}"))]), found)
-		}), nil
+	form := action
+	if g.goStyle {
+		form = goAction
 	}
-	if strings.Count(s, "{{") != len(goAction().FindAllString(s, -1)) {
+	if g.goStyle && strings.Count(s, "{{") != len(form().FindAllString(s, -1)) {
 		return g.template(s, p.values)
 	}
-	return goAction().ReplaceAllStringFunc(s, func(found string) string {
-		m := goAction().FindStringSubmatch(found)
-		var v any = p.values
-		for _, key := range append(strings.Split(m[1]+m[2], "."), m[3:]...) {
-			i, bad := strconv.Atoi(key)
-			if list := items(v); bad == nil && i < len(list) {
-				v = list[i]
-			} else if key != "" {
-				v = mapping(v)[key]
+	var unknown error
+	return form().ReplaceAllStringFunc(s, func(found string) string {
+		m := form().FindStringSubmatch(found)
+		if m[1] == "path" && !g.goStyle {
+			m[1] = "path.path"
+			if m[2] != "" {
+				m[1] = "path.segments"
 			}
 		}
-		if v == nil {
+		v, ok := p.value(m[1], m[2])
+		switch {
+		case ok:
+			return v
+		case g.goStyle:
 			unknown = fmt.Errorf("the generators do not make %s", found)
 		}
-		return fmt.Sprint(v)
+		return found
 	}), unknown
 }
