@@ -1,6 +1,7 @@
 package charts
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -39,6 +40,7 @@ type Reader struct {
 	read     map[string]*files
 	rendered map[string]*answer
 	failures int
+	filled   int // Go templates
 	warned   map[string]bool
 }
 
@@ -57,7 +59,8 @@ type answer struct {
 
 const (
 	maxDepth    = 20 // of directories, and of charts that depend on others
-	maxFailures = 3  // of the renderer: each may have taken a minute
+	maxFilled   = 10_000
+	maxFailures = 3 // of the renderer: each may have taken a minute
 )
 
 // Render returns the objects of a chart, which is in a directory: an absolute path. build: what it depends on in other
@@ -153,12 +156,14 @@ func (r *Reader) ask(ctx context.Context, of Release) (Rendered, error) {
 // Fill returns what a Go template with the functions of sprig makes of values: helm's engine has both, and limits.
 func (r *Reader) Fill(ctx context.Context, goTemplate string, values map[string]any) (string, error) {
 	own, err := ValuesOf(values)
-	if err != nil {
-		return "", err
+	if r.filled++; err != nil || r.filled > maxFilled {
+		return "", cmp.Or(err, fmt.Errorf("more than %d Go templates", maxFilled))
 	}
-	template := `{{define "text"}}` + goTemplate + `{{end}}{kind: Text, apiVersion: v1, made: {{include "text" .Values | toJson}}}`
+	template := `{{define "text"}}` + goTemplate +
+		`{{end}}{kind: Text, apiVersion: v1, made: {{include "text" .Values | toJson}}}`
 	out, err := r.ask(ctx, Release{Name: "text", Values: []Value{own}, Strict: true, Chart: []File{
-		{"Chart.yaml", []byte("{apiVersion: v2, name: text, version: 0.0.0}")}, {"templates/text.yaml", []byte(template)}}})
+		{"Chart.yaml", []byte("{apiVersion: v2, name: text, version: 0.0.0}")},
+		{"templates/text.yaml", []byte(template)}}})
 	var made struct{ Made string }
 	switch {
 	case err != nil:

@@ -20,7 +20,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// parameters are a set of those that generators make. Argo CD has them as a tree for Go templates only, and otherwise by
+// parameters are a set of those that generators make. Argo CD has them as a tree for Go templates only, otherwise by
 // their names with dots.
 type parameters struct {
 	values map[string]any

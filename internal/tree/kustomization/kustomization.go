@@ -296,8 +296,8 @@ func (b *Builder) entry(k *Kustomization, field, entry string, dirs bool) error 
 	return nil
 }
 
-// fetch has an entry stand for what is in a checkout. kustomize reads a file of another directory only if it fetches it:
-// here its name is one that no directory has.
+// fetch has an entry stand for what is in a checkout. kustomize reads a file of another directory only if it fetches
+// it: here its name is one that no directory has.
 func (k *Kustomization) fetch(b *Builder, entry, real string) {
 	if info, err := os.Stat(real); err == nil && info.Mode().IsRegular() {
 		s := b.source(real)
