@@ -176,14 +176,13 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (comparison, erro
 	if err := f.readTrees(cmd, &sides); err != nil {
 		return nil, err
 	}
-	objects := slices.Clone(options.Cluster)
 	for _, s := range sides {
 		if s.tree != nil {
-			objects = append(objects, s.tree.Objects...)
 			options.Unbuilt = append(options.Unbuilt, lists.Map(s.tree.Unknown(), (*manifest.Error).Error)...)
 		}
 	}
-	if err := checkCatalogNames(cmd, slices.Concat(f.catalogs.values, f.oldCatalogs), objects); err != nil {
+	values := slices.Concat(f.catalogs.values, f.oldCatalogs)
+	if err := checkCatalogNames(cmd, values, options.Cluster, sides[0].tree, sides[1].tree); err != nil {
 		return nil, err
 	}
 	f.catalogs.checked = true

@@ -213,25 +213,24 @@ func contentError(err error) error {
 
 // open reads the catalogs of the flags, and the images of the other CatalogSources and ClusterCatalogs of a tree.
 func (f *treeCatalogs) open(cmd *cobra.Command, t *tree.Tree, network fbc.Options) (predict.Catalogs, error) {
-	c, err := f.given(cmd, network, t.Objects)
+	c, err := f.given(cmd, network, t)
 	if err == nil {
 		c = f.reader.WithImages(cmd.Context(), t, c)
 	}
 	return c, err
 }
 
-// given reads the catalogs of the flags, as far as objects ask for them.
-func (f *treeCatalogs) given(cmd *cobra.Command, network fbc.Options, objects []*manifest.Object) (predict.Catalogs,
-	error) {
+// given reads the catalogs of the flags, as far as a tree asks for them.
+func (f *treeCatalogs) given(cmd *cobra.Command, network fbc.Options, t *tree.Tree) (predict.Catalogs, error) {
 	f.reader = cmp.Or(f.reader, &review.ContentReader{})
 	if !f.checked {
-		if err := checkCatalogNames(cmd, f.values, slices.Concat(objects, f.around)); err != nil {
+		if err := checkCatalogNames(cmd, f.values, f.around, t); err != nil {
 			return predict.Catalogs{}, err
 		}
 	}
 	f.reader.Options = withInput(cmd, network)
 	if !f.every {
-		f.reader.Options.Only = review.Wanted(objects, f.around)
+		f.reader.Options.Only = review.Wanted(t.Objects, f.around)
 	}
 	c, err := f.reader.Catalogs(cmd.Context(), f.values)
 	c.ApproveAll, c.Open = f.approveAll, !f.complete
@@ -248,10 +247,17 @@ func (f *treeCatalogs) contents() (refs []string) {
 	return refs
 }
 
-// checkCatalogNames refuses a name that is nearly the one of a catalog without content, and names the others that no
-// object has. Without this, a misspelt name has no effect, and what OLM installs is not known.
-func checkCatalogNames(cmd *cobra.Command, values []string, objects []*manifest.Object) error {
-	unnamed, err := review.CheckNames(values, objects)
+// checkCatalogNames refuses a name that no object has. Without this, a misspelt name has no effect, and what OLM
+// installs is not known. What is not known of a tree may have it.
+func checkCatalogNames(cmd *cobra.Command, values []string, objects []*manifest.Object, trees ...*tree.Tree) error {
+	partial := false
+	for _, t := range trees {
+		if t != nil {
+			objects = slices.Concat(objects, t.Objects)
+			partial = partial || len(t.Unknown())+len(t.Templated)+len(t.Faults) > 0
+		}
+	}
+	unnamed, err := review.CheckNames(values, objects, partial)
 	for _, m := range unnamed {
 		level := findings.Note
 		if m.Tip != "" {
