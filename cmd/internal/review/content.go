@@ -120,11 +120,11 @@ func CheckNames(values []string, objects []*manifest.Object, partial bool) (mess
 	for _, c := range given {
 		_, named := known[c.key()]
 		_, somewhere := known["/"+c.Name] // a CatalogSource without a namespace
-		named = named || somewhere || olm.IsDefaultCatalogSource(c.Namespace, c.Name) ||
+		named = named || somewhere && !c.Cluster || olm.IsDefaultCatalogSource(c.Namespace, c.Name) ||
 			c.Cluster && olm.IsDefaultClusterCatalog(c.Name)
 		near := c.nearest(without)
 		other := near == "" || known[near] || strings.Contains(near, "/") == c.Cluster
-		if named || c.Namespace == "" && !c.Cluster || any[c.Cluster] && other {
+		if named || c.Global || c.Namespace == "" && !c.Cluster || any[c.Cluster] && other {
 			continue
 		}
 		said := &ContentError{Msg: "no object names the catalog " + c.key()}
