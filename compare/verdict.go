@@ -53,7 +53,7 @@ func (r *Report) verdict(pairs []pair) string {
 	case len(warnings) > 0:
 		parts = append(parts, then+"accept after a look at "+text.And(warnings))
 	case r.Empty() || len(r.Unread) > 0 || r.worst() != findings.Info:
-	case len(r.Unresolved) > 0, len(r.Unbuilt) > 0, len(r.Charts) > 0:
+	case len(r.Unresolved)+len(r.Unbuilt)+len(r.Before)+len(r.Charts) > 0:
 		parts = append(parts, "nothing in what was looked at speaks against it: no error, no warning")
 	default:
 		parts = append(parts, "nothing speaks against it: no error, no warning")

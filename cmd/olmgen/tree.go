@@ -22,6 +22,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/internal/writes"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict"
@@ -72,6 +73,14 @@ func (f *treeFlags) register(cmd *cobra.Command) {
 
 // read reads a tree, and says on stderr what of it is not known: one line for each reason.
 func (f *treeFlags) read(cmd *cobra.Command, paths []string, o tree.Options) (*tree.Tree, error) {
+	t, err := f.open(cmd, paths, o)
+	if err == nil {
+		f.say(cmd, nil, t, t.Unknown())
+	}
+	return t, err
+}
+
+func (f *treeFlags) open(cmd *cobra.Command, paths []string, o tree.Options) (*tree.Tree, error) {
 	for _, dir := range f.clusters {
 		if info, err := os.Stat(dir); o.Named == nil && (err != nil || !info.IsDir()) {
 			return nil, &usageError{"--cluster: " + dir + " is not a directory", "name a directory of the tree"}
@@ -94,22 +103,30 @@ func (f *treeFlags) read(cmd *cobra.Command, paths []string, o tree.Options) (*t
 	if bad, ok := errors.AsType[*manifest.Error](err); ok && bad.File == "" { // a pattern of the command line
 		return nil, &usageError{"--exclude: " + bad.Msg, bad.Tip}
 	}
-	if err != nil {
-		return nil, err
-	}
+	return t, err
+}
+
+// say says what of a tree is not known. What an older state, which may be nil, does not know either is one line.
+func (f *treeFlags) say(cmd *cobra.Command, old, t *tree.Tree, unknown []*manifest.Error) {
 	f.counting.Lock()
 	defer f.counting.Unlock()
 	f.roots += len(t.Roots)
-	f.unknown += len(t.Unknown())
+	f.unknown += len(unknown)
 	if !f.inReport {
-		f.sayDuplicates(cmd, t)
+		f.sayDuplicates(cmd, old, t)
 	}
-	sayReasons(cmd, t.Unknown())
-	sayReasons(cmd, t.Templated)
+	sayReasons(cmd, unknown)
+	templated, alike := t.Templated, 0
+	if old != nil {
+		templated, alike = tree.Differing(old, t)
+	}
+	sayReasons(cmd, templated)
+	if alike > 0 {
+		tell(cmd, "%s not known in OLD and NEW alike, such as %s", text.Count(alike, "object"), t.Templated[0])
+	}
 	if what := t.UnappliedText(); what != "" {
 		tell(cmd, "%s: --all judges them", what)
 	}
-	return t, nil
 }
 
 // refuseSource refuses what only commands that render read, such as an archive.
@@ -126,9 +143,22 @@ func refuseSource(cmd *cobra.Command, path string) error {
 		"olmgen validate " + text.Shell(path) + " checks the bundle; olmgen render makes a tree of it"}
 }
 
-// sayDuplicates says which objects of one name differ, in a root or between roots.
-func (f *treeFlags) sayDuplicates(cmd *cobra.Command, t *tree.Tree) {
-	for _, d := range t.Duplicates("") {
+// sayDuplicates says which objects of one name differ, in a root or between roots, and do not so in an older state, which
+// may be nil.
+func (f *treeFlags) sayDuplicates(cmd *cobra.Command, old, t *tree.Tree) {
+	list := t.Duplicates("")
+	if old != nil {
+		before := old.Duplicates("")
+		without := func(list, other []world.Duplicate) []world.Duplicate {
+			return lists.Filter(list, func(d world.Duplicate) bool {
+				return !slices.ContainsFunc(other, func(o world.Duplicate) bool {
+					return d.Roots == o.Roots && world.Same(d.Object, o.Object) && world.Same(d.Other, o.Other)
+				})
+			})
+		}
+		list = append(without(list, before), without(before, list)...)
+	}
+	for _, d := range list {
 		if d.Roots {
 			f.disputed++
 		}

@@ -73,6 +73,7 @@ type Tree struct {
 	Roots     []Root            // what is applied at once: kustomizations and directories, in the order of the paths
 	Unapplied []string          // files that nothing applies that is known, sorted; their objects are not in Objects
 	paths     []string          // of Read, in messages
+	base      string            // the first of them, absolute
 	Charts    []Chart           // of helm, without those in others, by name
 	Templated []*manifest.Error // what is applied and not known: templates of controllers, charts, other repositories
 }
