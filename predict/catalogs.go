@@ -562,8 +562,8 @@ func (r *resolution) unknown(s *world.Subscription) *Unknown {
 	if why != "" {
 		return &Unknown{Object: s.Object, Why: why, Disputed: true}
 	}
-	if field := olm.Placeholder(s.Object); strings.HasPrefix(field, "spec.") {
-		return &Unknown{Object: s.Object, Why: field + " is a template"}
+	if asked := s.Package + s.Channel; strings.Contains(asked, "{{") || strings.Contains(asked, "${") {
+		return &Unknown{Object: s.Object, Why: "its package or channel is a template"}
 	}
 	if why = r.unknownCatalog(s); why != "" {
 		return &Unknown{Object: s.Object, Why: why, OfCatalog: true, Unread: r.content(s) != nil}

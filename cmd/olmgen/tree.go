@@ -143,8 +143,8 @@ func refuseSource(cmd *cobra.Command, path string) error {
 		"olmgen validate " + text.Shell(path) + " checks the bundle; olmgen render makes a tree of it"}
 }
 
-// sayDuplicates says which objects of one name differ, in a root or between roots, and do not so in an older state, which
-// may be nil.
+// sayDuplicates says which objects of one name differ, in a root or between roots, and do not so in an older state,
+// which may be nil.
 func (f *treeFlags) sayDuplicates(cmd *cobra.Command, old, t *tree.Tree) {
 	list := t.Duplicates("")
 	if old != nil {

@@ -15,8 +15,8 @@ import (
 )
 
 // Broken returns why roots of two trees cannot be built. alike are those that neither tree builds and whose files are
-// equal: a change of one tree to the other is not about them. So it is with unreadable files, which it takes out of both
-// trees. A tree may be nil.
+// equal: a change of one tree to the other is not about them. So it is with unreadable files, which it takes out of
+// both trees. A tree may be nil.
 func Broken(old, now *Tree) (changed, alike []*manifest.Error) {
 	was := map[[2]string]Root{}
 	if old != nil {
