@@ -44,8 +44,9 @@ type Options struct {
 	Approval bool
 	// Unresolved are the objects of the newer state that hand an operator over to OLM, and whose operator is not known.
 	Unresolved []Unresolved
-	// Unbuilt are the kustomizations of the two states that could not be built, and why.
-	Unbuilt []string
+	// Unbuilt are the kustomizations of the two states that could not be built, and why; Before those that are the same
+	// in both, with files that cannot be read in either.
+	Unbuilt, Before []string
 	// Charts are those that changed, and that nothing applies.
 	Charts []string
 	// Chosen says that nobody gave the install mode of a bundle: a report says which one was judged.
@@ -96,7 +97,7 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 		return nil, err
 	}
 	r.Unresolved, r.Unbuilt = append([]Unresolved{}, o.Unresolved...), o.Unbuilt
-	r.Charts = o.Charts
+	r.Before, r.Charts = o.Before, o.Charts
 	r.OLM = slices.Concat(unresolved(r.Unresolved), said(o.Said), r.OLM)
 	slices.SortStableFunc(r.OLM, func(a, b Consequence) int { return a.Severity.Rank() - b.Severity.Rank() })
 	r.Notes = append([]string{}, lists.Unique(slices.Concat(old.Permissions.Notes, now.Permissions.Notes))...)

@@ -30,7 +30,7 @@ func (r *Report) Document() *findings.Document {
 	lead := countText(all, false)
 	switch {
 	case len(all) > 0 || len(r.Unread) > 0:
-	case len(r.Unresolved)+len(r.Unbuilt)+len(r.Charts) > 0:
+	case len(r.Unresolved)+len(r.Unbuilt)+len(r.Before)+len(r.Charts) > 0:
 		lead = "no differences in what was looked at"
 	default:
 		lead = "no differences"
@@ -41,7 +41,7 @@ func (r *Report) Document() *findings.Document {
 	if n := len(r.Unresolved); n > 0 {
 		lead += "; " + text.Count(n, "operator") + " unknown"
 	}
-	d.Lead = strings.TrimPrefix(lead, "; ") + unbuilt(d, r.Unbuilt) + unapplied(r.Charts)
+	d.Lead = strings.TrimPrefix(lead, "; ") + unbuilt(d, r.Unbuilt, r.Before) + unapplied(r.Charts)
 	for _, u := range r.Unresolved {
 		if !u.Changed {
 			d.Notes = append(d.Notes, findings.Remark{Label: "unknown",

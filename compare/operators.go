@@ -198,7 +198,11 @@ func (r *Reports) table() findings.Table {
 		{Title: "Release"}, {Title: "Verdict", Before: ": "}}}
 	for _, c := range r.Clusters {
 		release := titleOf(c.Report.Old, c.Report.New)
-		if n := max(len(c.Report.Old.Operators), len(c.Report.New.Operators)); n != 1 {
+		switch n := max(len(c.Report.Old.Operators), len(c.Report.New.Operators)); n {
+		case 0:
+			release = "no known operator"
+		case 1:
+		default:
 			release = text.Count(n, "operator")
 		}
 		names := text.FirstOf(mostNamed, c.Names)

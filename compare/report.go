@@ -44,6 +44,7 @@ type Report struct {
 	Unread      []string           `json:"unread"` // files that could not be read, and why
 	Unresolved  []Unresolved       `json:"unresolved"`
 	Unbuilt     []string           `json:"unbuilt,omitempty"` // kustomizations that could not be built, and why
+	Before      []string           `json:"before,omitempty"`  // the same, of both states with equal files
 	Charts      []string           `json:"charts,omitempty"`  // charts that changed, and that nothing applies
 
 	About []string `json:"-"` // what Notes are about, wherever that stands

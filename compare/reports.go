@@ -19,6 +19,7 @@ type Reports struct {
 	Compared int             `json:"compared"` // clusters
 	Clusters []ClusterReport `json:"clusters"`
 	Unbuilt  []string        `json:"unbuilt,omitempty"` // kustomizations that could not be built, and why
+	Before   []string        `json:"before,omitempty"`  // the same, of both trees with equal files
 	Charts   []string        `json:"charts,omitempty"`  // charts that changed, and that nothing applies
 	Verdict  string          `json:"verdict,omitempty"` // of what the reports do not know
 }
@@ -137,21 +138,27 @@ func (r *Reports) Document() *findings.Document {
 	if differ > 0 {
 		d.Lead = fmt.Sprintf("%d of %s differ: %s", differ, text.Count(r.Compared, "cluster"), countText(all, false))
 	}
-	d.Lead += unbuilt(d, r.Unbuilt) + unapplied(r.Charts)
+	d.Lead += unbuilt(d, r.Unbuilt, r.Before) + unapplied(r.Charts)
 	return d
 }
 
-// unbuilt notes why kustomizations could not be built, each reason once, and returns what the lead says of them.
-func unbuilt(d *findings.Document, list []string) string {
+// unbuilt notes why kustomizations could not be built, each reason once, and returns what the lead says of them. Those of
+// both sides are counted.
+func unbuilt(d *findings.Document, list, before []string) (lead string) {
 	causes := lists.SortedUnique(list)
 	d.Notes = append(d.Notes, findings.Remarks("not built", causes[:min(len(causes), mostCauses)])...)
 	if more := len(causes) - mostCauses; more > 0 {
 		d.Notes = append(d.Notes, findings.Remark{Label: "not built", Text: "for " + text.Count(more, "more reason")})
 	}
-	if len(list) == 0 {
-		return ""
+	if len(list) > 0 {
+		lead = fmt.Sprintf("; %s not built", text.Count(len(list), "kustomization"))
 	}
-	return fmt.Sprintf("; %s not built", text.Count(len(list), "kustomization"))
+	if n := len(before); n > 0 {
+		d.Notes = append(d.Notes, findings.Remark{Label: "not built", Text: fmt.Sprintf("before as now, with equal "+
+			"files: %s, such as %s", text.Count(n, "kustomization"), before[0])})
+		lead += fmt.Sprintf("; %d not built before as now", n)
+	}
+	return lead
 }
 
 // unapplied returns what the lead says of charts that changed.

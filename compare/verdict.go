@@ -19,14 +19,8 @@ import (
 
 // verdict returns what a person decides, in one line. It is empty if there is nothing to decide.
 func (r *Report) verdict(pairs []pair) string {
-	var parts []string
-	if n := len(r.Unread); n > 0 {
-		parts = append(parts, "decide when "+text.Count(n, "file")+" can be read")
-	}
-	if n := lists.Count(r.Unresolved, func(u Unresolved) bool { return u.Changed }); n > 0 {
-		parts = append(parts, "decide when "+text.Count(n, "operator")+" can be looked at")
-	}
-	parts = filled(append(parts, Undecided(r.undecided)))
+	changed := lists.Count(r.Unresolved, func(u Unresolved) bool { return u.Changed })
+	parts := filled([]string{lacking(len(r.Unread), changed, r.undecided)})
 	conditions := r.conditions()
 	warnings := r.attention()
 	olm := ""
@@ -53,7 +47,7 @@ func (r *Report) verdict(pairs []pair) string {
 	case len(warnings) > 0:
 		parts = append(parts, then+"accept after a look at "+text.And(warnings))
 	case r.Empty() || len(r.Unread) > 0 || r.worst() != findings.Info:
-	case len(r.Unresolved) > 0, len(r.Unbuilt) > 0, len(r.Charts) > 0:
+	case len(r.Unresolved)+len(r.Unbuilt)+len(r.Before)+len(r.Charts) > 0:
 		parts = append(parts, "nothing in what was looked at speaks against it: no error, no warning")
 	default:
 		parts = append(parts, "nothing speaks against it: no error, no warning")
@@ -73,11 +67,20 @@ func (r *Report) verdict(pairs []pair) string {
 }
 
 // Undecided returns the verdict where kustomizations could be built for one of two states only; "" for none.
-func Undecided(kustomizations int) string {
-	if kustomizations == 0 {
+func Undecided(kustomizations int) string { return lacking(0, 0, kustomizations) }
+
+// lacking returns what a person looks at who decides; "" if the report lacks nothing.
+func lacking(files, operators, kustomizations int) string {
+	var parts []string
+	for i, n := range []int{files, operators, kustomizations} {
+		if n > 0 {
+			parts = append(parts, text.Count(n, []string{"file", "operator", "kustomization"}[i]))
+		}
+	}
+	if len(parts) == 0 {
 		return ""
 	}
-	return "decide when " + text.Count(kustomizations, "kustomization") + " can be built"
+	return "before you decide, look at what the report does not know: " + text.And(parts)
 }
 
 // joined joins conditions, which may have an "and" of their own.

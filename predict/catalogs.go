@@ -562,6 +562,9 @@ func (r *resolution) unknown(s *world.Subscription) *Unknown {
 	if why != "" {
 		return &Unknown{Object: s.Object, Why: why, Disputed: true}
 	}
+	if asked := s.Package + s.Channel; strings.Contains(asked, "{{") || strings.Contains(asked, "${") {
+		return &Unknown{Object: s.Object, Why: "its package or channel is a template"}
+	}
 	if why = r.unknownCatalog(s); why != "" {
 		return &Unknown{Object: s.Object, Why: why, OfCatalog: true, Unread: r.content(s) != nil}
 	}

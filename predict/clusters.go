@@ -32,6 +32,7 @@ type Scope struct {
 	Which string `json:"which,omitempty"` // roots count as one cluster, as a sentence; empty if there is one
 
 	others bool // not all of those that ask are Subscriptions
+	blind  bool // some are unknown, and no catalog is given
 }
 
 // CheckClusters predicts what OLM does in each cluster of a tree; options are those of one. What is found in several
@@ -55,7 +56,7 @@ func CheckClusters(ctx context.Context, t *tree.Tree, options func(*tree.Tree) O
 		if err != nil {
 			return nil, err
 		}
-		scope.count(of.Objects, r, o.Namespace)
+		scope.count(of.Objects, r, o)
 		if len(clusters) == 1 {
 			r.Scope = scope
 			if scope.Unbuilt > 0 { // they may have some
@@ -143,29 +144,40 @@ func within(name, dir string) bool {
 	return dir == "." || dir == "/" || name == dir || strings.HasPrefix(name, dir+"/")
 }
 
-// count adds the objects of a cluster that ask OLM for an operator.
-func (s *Scope) count(objects []*manifest.Object, r *Report, namespace string) {
-	unclear, counted := map[string]bool{}, map[string]bool{}
+// count adds the objects of a cluster that ask OLM for an operator. The outcome of a Subscription is not known if Check
+// has not looked at it, or if the API server refuses it.
+func (s *Scope) count(objects []*manifest.Object, r *Report, options Options) {
+	c := options.Catalogs
+	none := len(c.Sources)+len(c.ClusterCatalogs) == 0 && c.Others == nil
+	unclear, looked, counted := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, u := range r.Unknown {
-		unclear[world.Key(u.Object, namespace)] = !strings.HasPrefix(u.Why, InstallsNothing)
+		unclear[world.Key(u.Object, options.Namespace)] = !strings.HasPrefix(u.Why, InstallsNothing)
 	}
 	for _, e := range r.Extensions {
-		unclear[world.Key(e.object, namespace)] = e.Unknown != ""
+		unclear[world.Key(e.object, options.Namespace)] = e.Unknown != ""
+	}
+	for _, u := range r.Subscriptions {
+		looked[world.Key(u.object, options.Namespace)] = true
 	}
 	for _, o := range objects {
 		subscription := o.Group() == olm.Group && o.Kind == v1alpha1.SubscriptionKind
+		policies := olm.OperatorPolicies([]*manifest.Object{o}) // those in a Policy are among the objects
 		if subscription || o.Group() == olm.GroupV1 && o.Kind == olm.KindClusterExtension ||
-			o.Group() == olm.GroupPolicy && o.Kind == olm.KindOperatorPolicy {
-			key := world.Key(o, namespace)
+			o.Kind == olm.KindOperatorPolicy && len(policies) > 0 {
+			key := world.Key(o, options.Namespace)
 			if counted[key] {
 				continue // another root has it too
 			}
 			counted[key] = true
 			s.Asking++
 			s.others = s.others || !subscription
-			if unclear[key] {
+			for _, p := range policies {
+				key = world.Key(p.Stands(), options.Namespace)
+			}
+			if unclear[key] || subscription && (!looked[key] || len(olm.Rejected(o, "")) > 0) {
 				s.Unknown++
 			}
+			s.blind = s.blind || unclear[key] && none
 		}
 	}
 }
@@ -231,20 +243,27 @@ func folded(all []inCluster) (list []findings.Finding) {
 
 // String returns how much of the tree the report is about, as a sentence.
 func (s Scope) String() string {
-	out := text.Count(s.Roots, "root")
-	if s.Clusters > 1 {
-		out += " in " + text.Count(s.Clusters, "cluster")
-	}
-	if s.Unbuilt > 0 {
-		out += fmt.Sprintf(", %d not built", s.Unbuilt)
+	var parts []string
+	if s.Roots > 1 {
+		out := text.Count(s.Roots, "root")
+		if s.Clusters > 1 {
+			out += " in " + text.Count(s.Clusters, "cluster")
+		}
+		if s.Unbuilt > 0 {
+			out += fmt.Sprintf(", %d not built", s.Unbuilt)
+		}
+		parts = append(parts, out)
 	}
 	ask := "Subscription"
 	if s.others {
 		ask = "operator"
 	}
-	out += fmt.Sprintf("; %d of %s judged", s.Asking-s.Unknown, text.Count(s.Asking, ask))
-	if s.Unknown > 0 {
-		out += fmt.Sprintf(", %d unknown", s.Unknown)
+	judged := fmt.Sprintf("%d of %s judged", s.Asking-s.Unknown, text.Count(s.Asking, ask))
+	switch {
+	case s.blind && s.Unknown == s.Asking:
+		judged = text.Count(s.Asking, ask) + ", none judged: no catalog given (--catalog NAMESPACE/NAME=DIR)"
+	case s.Unknown > 0:
+		judged += fmt.Sprintf(", %d unknown", s.Unknown)
 	}
-	return out
+	return strings.Join(append(parts, judged), "; ")
 }

@@ -36,7 +36,7 @@ const mostListed = 12
 // Document returns the groups and CSVs for people: in text some lines for each, otherwise two tables.
 func (r *Report) Document() *findings.Document {
 	d := &findings.Document{Kind: "Check"}
-	if r.Scope.Roots > 1 {
+	if r.Scope.Roots > 1 || r.Scope.blind {
 		d.Sections = []findings.Section{{Remarks: []findings.Remark{{Text: r.Scope.String()}}}}
 	}
 	if r.Scope.Which != "" && len(d.Sections) > 0 {

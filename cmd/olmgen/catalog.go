@@ -104,7 +104,7 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	}
 	network := withInput(cmd, f.network)
 	if len(f.installs) == 0 { // --install names the packages that are nearly those it asks for
-		if err := checkCatalogNames(cmd, f.catalogs, t.Objects); err != nil {
+		if err := checkCatalogNames(cmd, f.catalogs, nil, t); err != nil {
 			return err
 		}
 		network.Only = review.Wanted(t.Objects)

@@ -176,19 +176,19 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (comparison, erro
 	if err := cmp.Or(f.readTrees(cmd, &sides), f.roots.checkRepos()); err != nil {
 		return nil, err
 	}
-	objects := slices.Clone(options.Cluster)
-	for _, s := range sides {
-		if s.tree != nil {
-			objects = append(objects, s.tree.Objects...)
-			options.Unbuilt = append(options.Unbuilt, lists.Map(s.tree.Unknown(), (*manifest.Error).Error)...)
-		}
-	}
-	if err := checkCatalogNames(cmd, slices.Concat(f.catalogs.values, f.oldCatalogs), objects); err != nil {
+	values := slices.Concat(f.catalogs.values, f.oldCatalogs)
+	if err := checkCatalogNames(cmd, values, options.Cluster, sides[0].tree, sides[1].tree); err != nil {
 		return nil, err
 	}
 	f.catalogs.checked = true
 	options.Charts = tree.ChangedCharts(sides[0].tree, sides[1].tree)
 	known, undecided := review.Known([2]*tree.Tree{sides[0].tree, sides[1].tree})
+	changed, alike := tree.Broken(known[0], known[1])
+	options.Unbuilt = lists.Map(changed, (*manifest.Error).Error)
+	options.Before = lists.Map(alike, (*manifest.Error).Error)
+	if old, now := sides[0].tree, sides[1].tree; cmp.Or(now, old) != nil {
+		f.roots.say(cmd, old, cmp.Or(now, old), changed)
+	}
 	sides[0].tree, sides[1].tree, options.Undecided = known[0], known[1], undecided
 	if !slices.ContainsFunc(sides[:], func(s side) bool { return s.tree == nil && !s.Empty }) { // both are trees
 		pairs := review.ClusterPairs([2]*tree.Tree{sides[0].tree, sides[1].tree})
@@ -394,7 +394,7 @@ func (f *diffFlags) readTrees(cmd *cobra.Command, sides *[2]side) (err error) {
 			revision, below, _ := strings.Cut(s.Name, ":")
 			o.Named = func(rel string) string { return revision + ":" + path.Join(below, rel) }
 		}
-		if s.tree, err = f.roots.read(cmd, []string{s.Ref}, o); err != nil {
+		if s.tree, err = f.roots.open(cmd, []string{s.Ref}, o); err != nil {
 			return err
 		}
 		if s.Ref == tree.Stdin || !s.old && f.git == "" { // of Git, both have one path, which one of them can lack
@@ -409,9 +409,9 @@ func (f *diffFlags) readTrees(cmd *cobra.Command, sides *[2]side) (err error) {
 func (f *diffFlags) compareClusters(cmd *cobra.Command, sides [2]side, pairs []review.ClusterPair,
 	on review.TreeOptions, o compare.Options) (*compare.Reports, error) {
 	out := &compare.Reports{Kind: "UpgradeList", Old: sides[0].Name, New: sides[1].Name,
-		Clusters: []compare.ClusterReport{}, Unbuilt: o.Unbuilt, Charts: o.Charts,
-		Verdict: compare.Undecided(o.Undecided)}
-	o.Unbuilt, o.Charts, o.Undecided = nil, nil, 0
+		Clusters: []compare.ClusterReport{}, Unbuilt: o.Unbuilt, Before: o.Before,
+		Charts: o.Charts, Verdict: compare.Undecided(o.Undecided)}
+	o.Unbuilt, o.Before, o.Charts, o.Undecided = nil, nil, nil, 0
 	for n, pair := range pairs {
 		if len(f.oldCatalogs) == 0 && pair.Equal() {
 			out.Compared++

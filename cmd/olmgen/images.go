@@ -76,7 +76,7 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 	if err != nil {
 		return err
 	}
-	failed, unknown, unread, objects := 0, 0, []string(nil), []*manifest.Object(nil)
+	failed, unknown, unread, trees := 0, 0, []string(nil), []*tree.Tree(nil)
 	f.catalogs.checked = true // with the names of all trees, below
 	err = inOrder(runtime.GOMAXPROCS(0), len(sources),
 		func(i int) *listed { return f.listOne(cmd, sources[i], len(sources)) },
@@ -86,7 +86,7 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 					return err
 				}
 			}
-			objects = append(objects, of.objects...)
+			trees = append(trees, of.tree)
 			switch {
 			case of.err == nil:
 				list, unread = append(list, of.images...), append(unread, of.unread...)
@@ -102,7 +102,7 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 	if err != nil {
 		return err
 	}
-	if err := checkCatalogNames(cmd, f.catalogs.values, objects); err != nil {
+	if err := checkCatalogNames(cmd, f.catalogs.values, nil, trees...); err != nil {
 		return err
 	}
 	if err := f.sayUnmirrored(cmd, list); err != nil {
@@ -133,9 +133,9 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 // listed is what one of several sources has, with the warnings about it.
 type listed struct {
 	images   []images.Image
-	unread   []string           // files of a tree
-	unknown  int                // operators of a tree
-	objects  []*manifest.Object // of the tree
+	unread   []string // files of a tree
+	unknown  int      // operators of a tree
+	tree     *tree.Tree
 	err      error
 	warnings messages
 }
@@ -214,7 +214,7 @@ func (f *imagesFlags) listTree(cmd *cobra.Command, s namedSource, out *listed) e
 		return err
 	}
 	saySkipped(cmd, t)
-	out.objects = t.Objects
+	out.tree = t
 	for _, e := range t.Faults {
 		sayError(cmd, cmd.ErrOrStderr(), e)
 	}

@@ -263,8 +263,8 @@ metadata: {name: x, namespace: ops}
 spec: {name: x, channel: stable, source: reg, sourceNamespace: olm}
 `,
 		says: []saying{
-			{command: "check tree --catalog olm/cat=cat --offline --complete", want: `set spec\.sourceNamespace of Subscription x to ops`},
-			{command: "catalog resolve tree --catalog olm/cat=cat --offline --complete", want: `set spec\.sourceNamespace of Subscription x to ops`},
+			{command: "check tree --catalog olm/cat=cat,global --offline --complete", want: `set spec\.sourceNamespace of Subscription x to ops`},
+			{command: "catalog resolve tree --catalog olm/cat=cat,global --offline --complete", want: `set spec\.sourceNamespace of Subscription x to ops`},
 		},
 	},
 	{

@@ -24,6 +24,7 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/repos"
 	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/internal/writes"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict"
@@ -79,6 +80,17 @@ func (f *treeFlags) register(cmd *cobra.Command) {
 
 // read reads a tree, and says on stderr what of it is not known: one line for each reason.
 func (f *treeFlags) read(cmd *cobra.Command, paths []string, o tree.Options) (*tree.Tree, error) {
+	t, err := f.open(cmd, paths, o)
+	if err != nil {
+		return nil, err
+	}
+	if f.say(cmd, nil, t, t.Unknown()); !f.several {
+		err = f.checkRepos()
+	}
+	return t, err
+}
+
+func (f *treeFlags) open(cmd *cobra.Command, paths []string, o tree.Options) (*tree.Tree, error) {
 	for _, dir := range f.clusters {
 		if info, err := os.Stat(dir); o.Named == nil && (err != nil || !info.IsDir()) {
 			return nil, &usageError{"--cluster: " + dir + " is not a directory", "name a directory of the tree"}
@@ -115,19 +127,29 @@ func (f *treeFlags) read(cmd *cobra.Command, paths []string, o tree.Options) (*t
 		f.addresses = map[string]string{}
 	}
 	maps.Copy(f.addresses, t.Addresses)
+	return t, nil
+}
+
+// say says what of a tree is not known. What an older state, which may be nil, does not know either is one line.
+func (f *treeFlags) say(cmd *cobra.Command, old, t *tree.Tree, unknown []*manifest.Error) {
+	f.counting.Lock()
+	defer f.counting.Unlock()
 	f.roots += len(t.Roots)
-	f.unknown += len(t.Unknown())
+	f.unknown += len(unknown)
 	if !f.inReport {
-		f.sayDuplicates(cmd, t)
+		f.sayDuplicates(cmd, old, t)
 	}
-	sayReasons(cmd, slices.Concat(t.Unknown(), t.Templated))
+	templated, alike := t.Templated, 0
+	if old != nil {
+		templated, alike = tree.Differing(old, t)
+	}
+	sayReasons(cmd, slices.Concat(unknown, templated))
+	if alike > 0 {
+		tell(cmd, "%s not known in OLD and NEW alike, such as %s", text.Count(alike, "object"), t.Templated[0])
+	}
 	if what := t.UnappliedText(); what != "" {
 		tell(cmd, "%s: --all judges them", what)
 	}
-	if !f.several {
-		err = f.checkRepos()
-	}
-	return t, err
 }
 
 // checkouts returns what the flags --repo say.
@@ -177,9 +199,22 @@ func refuseSource(cmd *cobra.Command, path string) error {
 		"olmgen validate " + text.Shell(path) + " checks the bundle; olmgen render makes a tree of it"}
 }
 
-// sayDuplicates says which objects of one name differ, in a root or between roots.
-func (f *treeFlags) sayDuplicates(cmd *cobra.Command, t *tree.Tree) {
-	for _, d := range t.Duplicates("") {
+// sayDuplicates says which objects of one name differ, in a root or between roots, and do not so in an older state,
+// which may be nil.
+func (f *treeFlags) sayDuplicates(cmd *cobra.Command, old, t *tree.Tree) {
+	list := t.Duplicates("")
+	if old != nil {
+		before := old.Duplicates("")
+		without := func(list, other []world.Duplicate) []world.Duplicate {
+			return lists.Filter(list, func(d world.Duplicate) bool {
+				return !slices.ContainsFunc(other, func(o world.Duplicate) bool {
+					return d.Roots == o.Roots && world.Same(d.Object, o.Object) && world.Same(d.Other, o.Other)
+				})
+			})
+		}
+		list = append(without(list, before), without(before, list)...)
+	}
+	for _, d := range list {
 		if d.Roots {
 			f.disputed++
 		}
@@ -264,25 +299,24 @@ func contentError(err error) error {
 
 // open reads the catalogs of the flags, and the images of the other CatalogSources and ClusterCatalogs of a tree.
 func (f *treeCatalogs) open(cmd *cobra.Command, t *tree.Tree, network fbc.Options) (predict.Catalogs, error) {
-	c, err := f.given(cmd, network, t.Objects)
+	c, err := f.given(cmd, network, t)
 	if err == nil {
 		c = f.reader.WithImages(cmd.Context(), t, c)
 	}
 	return c, err
 }
 
-// given reads the catalogs of the flags, as far as objects ask for them.
-func (f *treeCatalogs) given(cmd *cobra.Command, network fbc.Options, objects []*manifest.Object) (predict.Catalogs,
-	error) {
+// given reads the catalogs of the flags, as far as a tree asks for them.
+func (f *treeCatalogs) given(cmd *cobra.Command, network fbc.Options, t *tree.Tree) (predict.Catalogs, error) {
 	f.reader = cmp.Or(f.reader, &review.ContentReader{})
 	if !f.checked {
-		if err := checkCatalogNames(cmd, f.values, slices.Concat(objects, f.around)); err != nil {
+		if err := checkCatalogNames(cmd, f.values, f.around, t); err != nil {
 			return predict.Catalogs{}, err
 		}
 	}
 	f.reader.Options = withInput(cmd, network)
 	if !f.every {
-		f.reader.Options.Only = review.Wanted(objects, f.around)
+		f.reader.Options.Only = review.Wanted(t.Objects, f.around)
 	}
 	c, err := f.reader.Catalogs(cmd.Context(), f.values)
 	c.ApproveAll, c.Open = f.approveAll, !f.complete
@@ -299,10 +333,17 @@ func (f *treeCatalogs) contents() (refs []string) {
 	return refs
 }
 
-// checkCatalogNames refuses a name that is nearly the one of a catalog without content, and names the others that no
-// object has. Without this, a misspelt name has no effect, and what OLM installs is not known.
-func checkCatalogNames(cmd *cobra.Command, values []string, objects []*manifest.Object) error {
-	unnamed, err := review.CheckNames(values, objects)
+// checkCatalogNames refuses a name that no object has. Without this, a misspelt name has no effect, and what OLM
+// installs is not known. What is not known of a tree may have it.
+func checkCatalogNames(cmd *cobra.Command, values []string, objects []*manifest.Object, trees ...*tree.Tree) error {
+	partial := false
+	for _, t := range trees {
+		if t != nil {
+			objects = slices.Concat(objects, t.Objects)
+			partial = partial || len(t.Unknown())+len(t.Templated)+len(t.Faults) > 0
+		}
+	}
+	unnamed, err := review.CheckNames(values, objects, partial)
 	for _, m := range unnamed {
 		level := findings.Note
 		if m.Tip != "" {

@@ -179,7 +179,7 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := requireObjects(t); err != nil {
 		return err
 	}
-	given, err := f.catalogs.given(cmd, f.network, t.Objects)
+	given, err := f.catalogs.given(cmd, f.network, t)
 	if err != nil {
 		return err
 	}

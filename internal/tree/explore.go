@@ -23,6 +23,7 @@ type node struct {
 	name, dir string
 	objects   []*manifest.Object
 	unknown   *manifest.Error
+	files     []string // that an unknown one is built of, absolute
 	templated []*manifest.Error
 
 	asked    bool             // a path of Read
@@ -206,7 +207,7 @@ func (x *explorer) build(key nodeKey, t target, from *node) *node {
 		objects, err = t.postBuild.apply(objects, t.postBuild.settle(x))
 	}
 	if err != nil {
-		n.unknown = (&manifest.Object{File: n.name}).AsError(err)
+		n.unknown, n.files = (&manifest.Object{File: n.name}).AsError(err), x.filesOf(key.k, key.dir)
 		return n
 	}
 	n.objects, n.templated = withTemplates(t.withNamespace(objects))
@@ -321,7 +322,7 @@ func (x *explorer) list() (list []Root) {
 		}
 		for _, c := range x.clustersOf(n) {
 			list = append(list, Root{Name: n.name, Objects: n.objects, Unknown: n.unknown, Cluster: c, dir: n.dir,
-				bases: n.bases})
+				bases: n.bases, files: n.files, by: n.by})
 		}
 		x.say(n.templated...)
 	}

@@ -33,9 +33,11 @@ type Root struct {
 	Alone   bool               // nothing says which roots are in one cluster with it
 	Of      string             // the directory that other roots are overlays of, too, so that each is a cluster
 
-	dir   string   // absolute
-	bases []string // the directories that it builds on, in messages
-	below bool     // its directory is in that of its cluster, or is it
+	dir   string           // absolute
+	files []string         // that it is built of, if it cannot be; absolute
+	by    *manifest.Object // of an engine, that applies it; may be nil
+	bases []string         // the directories that it builds on, in messages
+	below bool             // its directory is in that of its cluster, or is it
 }
 
 type applied struct {
@@ -200,6 +202,9 @@ func absolute(p string) string {
 // complete builds the roots of a tree, and decides which other objects are applied.
 func (a *applied) complete(t *Tree) error {
 	t.paths = lists.Map(a.paths, func(p given) string { return a.options.name(p.name, ".") })
+	for _, p := range a.paths[:min(len(a.paths), 1)] {
+		t.base = p.real
+	}
 	plain := t.Objects
 	t.Objects = nil
 	x := a.explore(t, plain)

@@ -76,6 +76,7 @@ type Tree struct {
 	Unapplied []string          // files that nothing applies that is known, sorted; their objects are not in Objects
 	Addresses map[string]string // of repositories that the tree names, by repos.Normal
 	paths     []string          // of Read, in messages
+	base      string            // the first of them, absolute
 	Charts    []Chart           // of helm, without those in others, by name
 	Templated []*manifest.Error // what is applied and not known: templates of controllers, charts, other repositories
 }

@@ -101,9 +101,9 @@ func contentName(ref string) string {
 	return name
 }
 
-// CheckNames returns a message for each catalog that no object names, with a tip where objects name catalogs that have
-// no content. An error is about one that is nearly called as such a catalog, which most likely is meant.
-func CheckNames(values []string, objects []*manifest.Object) (messages []*ContentError, err error) {
+// CheckNames refuses a catalog that no object names, with the names that are there. If there are none, or a part of the
+// tree is not known and no name is nearly the same, it returns a message instead.
+func CheckNames(values []string, objects []*manifest.Object, partial bool) (messages []*ContentError, err error) {
 	known, any := catalogNames(objects)
 	var given []Content
 	for _, value := range values {
@@ -113,27 +113,31 @@ func CheckNames(values []string, objects []*manifest.Object) (messages []*Conten
 		}
 		given = append(given, c)
 	}
-	empty := lists.Filter(slices.Sorted(maps.Keys(known)), func(name string) bool {
-		return !known[name] && !slices.ContainsFunc(given, func(c Content) bool { return c.key() == name })
+	names := slices.Sorted(maps.Keys(known))
+	without := lists.Filter(names, func(name string) bool {
+		return !slices.ContainsFunc(given, func(c Content) bool { return c.key() == name })
 	})
 	for _, c := range given {
 		_, named := known[c.key()]
 		_, somewhere := known["/"+c.Name] // a CatalogSource without a namespace
-		named = named || somewhere || olm.IsDefaultCatalogSource(c.Namespace, c.Name)
-		if named || c.Namespace == "" && !c.Cluster {
+		named = named || somewhere && !c.Cluster || olm.IsDefaultCatalogSource(c.Namespace, c.Name) ||
+			c.Cluster && olm.IsDefaultClusterCatalog(c.Name)
+		near := c.nearest(without)
+		other := near == "" || known[near] || strings.Contains(near, "/") == c.Cluster
+		if named || c.Global || c.Namespace == "" && !c.Cluster || any[c.Cluster] && other {
 			continue
 		}
 		said := &ContentError{Msg: "no object names the catalog " + c.key()}
-		if near := c.nearest(empty); near != "" {
+		switch {
+		case near != "":
 			said.Tip = "did you mean " + near + "?"
+		case len(names) > 0:
+			said.Tip = "objects name " + text.And(names)
+		}
+		if len(names) > 0 && (near != "" || !partial) {
 			return nil, said
 		}
-		if len(empty) > 0 {
-			said.Tip = "objects name " + strings.Join(empty, ", ")
-		}
-		if !any[c.Cluster] {
-			messages = append(messages, said)
-		}
+		messages = append(messages, said)
 	}
 	return messages, nil
 }
@@ -145,12 +149,12 @@ func (c Content) key() string {
 	return c.Namespace + "/" + c.Name
 }
 
-// nearest returns the key of the same name in another namespace, or of a name that is nearly the same; "" for none.
+// nearest returns the key of the same name in another or any namespace, or of nearly the same name; "" for none.
 func (c Content) nearest(keys []string) string {
 	namespace := strings.TrimSuffix(c.key(), c.Name)
 	var names []string
 	for _, key := range keys {
-		if !c.Cluster && strings.HasSuffix(key, "/"+c.Name) {
+		if strings.HasSuffix(key, "/"+c.Name) {
 			return key
 		}
 		if name, ok := strings.CutPrefix(key, namespace); ok && !strings.Contains(name, "/") {
@@ -190,6 +194,7 @@ func catalogNames(objects []*manifest.Object) (known map[string]bool, any map[bo
 			namespace, _ := o.Get("spec", "sourceNamespace")
 			source, _ := o.Get("spec", "source")
 			name(Content{Namespace: olm.Text(namespace), Name: olm.Text(source)}, false)
+			any[false] = any[false] || strings.Contains(olm.Text(namespace)+olm.Text(source), "{{")
 		case o.Group() != olm.GroupV1:
 		case o.Kind == olm.KindClusterCatalog:
 			name(Content{Name: o.Name, Cluster: true}, true)

@@ -396,7 +396,9 @@ func (s *Subject) add(other *Subject) {
 	have := lists.Set(s.All, func(o *manifest.Object) string { return o.Group() + " " + o.Identity() })
 	added := map[*manifest.Object]bool{}
 	for _, o := range other.All {
-		if !have[o.Group()+" "+o.Identity()] {
+		brought := o.Group() == olm.Group && o.Kind == operatorsv1.OperatorGroupKind && o.Name == olm.GlobalGroup &&
+			olm.HasGlobalGroup(o.Namespace) // by the distribution
+		if !have[o.Group()+" "+o.Identity()] && !brought {
 			s.All = append(s.All, o)
 			added[o] = true
 		}
@@ -478,13 +480,13 @@ func (s *Subject) unresolved(old *Subject) (out []compare.Unresolved) {
 	unknown := lists.Set(old.Unknown, Unknown.key)
 	known := lists.Set(s.parts, func(p Installed) string { return p.Object.Identity() })
 	before, after := old.deciders(), s.deciders()
-	same := slices.EqualFunc(before.catalogs, after.catalogs, world.Same)
 	around := map[string]bool{} // whether it is the same, by namespace
 	for _, u := range s.Unknown {
 		ns := u.Object.Namespace
 		if _, ok := around[ns]; !ok {
 			around[ns] = slices.EqualFunc(before.in[ns], after.in[ns], world.Same)
 		}
+		same := slices.EqualFunc(before.of(u), after.of(u), world.Same)
 		add(u, !same || !around[ns] || !unknown[u.key()] ||
 			!slices.EqualFunc(before.own(u), after.own(u), world.Same), "")
 	}
@@ -500,7 +502,7 @@ func (s *Subject) unresolved(old *Subject) (out []compare.Unresolved) {
 type deciders struct {
 	catalogs []*manifest.Object
 	policies map[string][]*manifest.Object // OperatorPolicies, by identity and by the Subscription that they manage
-	in       map[string][]*manifest.Object // OperatorGroups and Subscriptions, by namespace
+	in       map[string][]*manifest.Object // OperatorGroups, by namespace
 	called   map[string][]*manifest.Object // others of OLM, by identity
 }
 
@@ -520,13 +522,23 @@ func (s *Subject) deciders() *deciders {
 		case o.Group() != olm.Group && o.Group() != olm.GroupV1:
 		case o.Kind == v1alpha1.CatalogSourceKind, o.Kind == olm.KindClusterCatalog:
 			d.catalogs = append(d.catalogs, o)
-		case o.Kind == operatorsv1.OperatorGroupKind, o.Kind == v1alpha1.SubscriptionKind:
+		case o.Kind == operatorsv1.OperatorGroupKind:
 			d.in[o.Namespace] = append(d.in[o.Namespace], o)
 		default:
 			d.called[o.Identity()] = append(d.called[o.Identity()], o)
 		}
 	}
 	return d
+}
+
+// of returns the catalogs that what is unknown may be from: a Subscription names one.
+func (d *deciders) of(u Unknown) []*manifest.Object {
+	if u.Object.Kind != v1alpha1.SubscriptionKind {
+		return d.catalogs
+	}
+	name, _ := u.Object.Get("spec", "source")
+	namespace, _ := u.Object.Get("spec", "sourceNamespace")
+	return lists.Filter(d.catalogs, func(o *manifest.Object) bool { return o.Name == name && o.Namespace == namespace })
 }
 
 // managed is the key of a Subscription that an OperatorPolicy manages. One without a namespace may mean any.

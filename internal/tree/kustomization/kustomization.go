@@ -119,6 +119,35 @@ func (b *Builder) Load(dir string) *Kustomization {
 	return k
 }
 
+// Closure returns the files that a kustomization and all that it builds on name, in a fixed order, with those of its
+// charts.
+func (b *Builder) Closure(k *Kustomization) (files []string) {
+	seen := map[string]bool{}
+	var visit func(*Kustomization)
+	visit = func(k *Kustomization) {
+		if k == nil || seen[k.Dir] {
+			return
+		}
+		seen[k.Dir] = true
+		files = append(append(files, k.File), k.Files...)
+		for _, c := range k.spec.HelmCharts {
+			home := cmp.Or(k.spec.HelmGlobals, &types.HelmGlobals{}).ChartHome
+			_ = filepath.WalkDir(filepath.Join(k.Dir, cmp.Or(home, "charts"), c.Name),
+				func(file string, entry fs.DirEntry, err error) error {
+					if err == nil && entry.Type().IsRegular() {
+						files = append(files, file)
+					}
+					return nil
+				})
+		}
+		for _, dir := range k.Bases {
+			visit(b.Load(dir))
+		}
+	}
+	visit(k)
+	return files
+}
+
 // Group is the API group of kustomizations.
 const Group = "kustomize.config.k8s.io"
 
