@@ -18,7 +18,7 @@ installed = mkdir -p $(BIN) && tmp=$$(mktemp -d $(BIN)/.tool-XXXXXX) && trap 'rm
 	GOBIN=$$tmp CGO_ENABLED=0 $(GO) install $(1) && mv $$tmp/* $@
 
 .PHONY: help build check form golangci test test-race test-corpus test-growth test-kinds test-edits test-helm test-authorizer test-browser test-renovate test-ci mutants lint lint-e2e bench bench-goals bench-compare golden corpus conformance docs docs-check fuzz fuzz-smoke fuzz-report faults \
-	harness live e2e e2e-test release-files release-notes release-check api apidiff site
+	harness live e2e e2e-test release-files release-notes release-image release-check api apidiff site
 
 help: ## List the targets
 	@sed -n 's/[$$][$$]/$$/g; s/^\([a-z0-9-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 18
@@ -205,6 +205,14 @@ release-files: ## Write the manual pages and shell completions that release arch
 
 release-notes: ## Print the section of CHANGELOG.md about VERSION
 	@awk -v title="## $(VERSION)" '/^## / { found = index($$0, title) == 1 } found && !/^## / { print; n++ } END { exit n == 0 }' CHANGELOG.md
+
+CRANE_VERSION := v0.21.7
+IMAGE ?= ghcr.io/olmgen/olmgen
+release-image: $(BIN)/crane-$(CRANE_VERSION) ## Push the image of VERSION to IMAGE, with the binaries that goreleaser has built, and print it by digest
+	@e2e/image.sh $< dist $(IMAGE) $(VERSION) latest
+
+$(BIN)/crane-$(CRANE_VERSION):
+	@$(call installed,github.com/google/go-containerregistry/cmd/crane@$(CRANE_VERSION))
 
 release-check: $(BIN)/goreleaser-$(GORELEASER_VERSION) ## Check the release: its configuration, what the pages say of it, equal bytes of two builds
 	$< check
