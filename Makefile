@@ -17,8 +17,11 @@ TEST := $(GO) test -vet=off
 installed = mkdir -p $(BIN) && tmp=$$(mktemp -d $(BIN)/.tool-XXXXXX) && trap 'rm -rf "$$tmp"' EXIT && \
 	GOBIN=$$tmp CGO_ENABLED=0 $(GO) install $(1) && mv $$tmp/* $@
 
+# tool NAME: builds a tool of the module tools and starts it here.
+tool = $(GO) build -C tools -o $(CURDIR)/.tools/ ./$(1) && .tools/$(1)
+
 .PHONY: help build check form golangci test test-race test-corpus test-growth test-kinds test-edits test-helm test-authorizer test-browser test-renovate test-ci mutants lint lint-e2e bench bench-goals bench-compare golden corpus conformance docs docs-check fuzz fuzz-smoke fuzz-report faults \
-	harness live e2e e2e-test release-files release-notes release-check api apidiff site
+	harness live e2e e2e-test release-files release-notes release-image release-check api apidiff site
 
 help: ## List the targets
 	@sed -n 's/[$$][$$]/$$/g; s/^\([a-z0-9-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 18
@@ -42,6 +45,7 @@ form: $(GOLANGCI) ## Check what needs no compiler: gofmt, the length of lines, g
 
 test: ## Run all tests that need nothing but this repository and are not slow; APART=docs leaves out those of "make docs-check"
 	$(OFFLINE) $(TEST) -timeout 30m $(if $(filter docs,$(APART)),-skip '$(GENERATED_TESTS)') ./...
+	cd tools && $(OFFLINE) $(TEST) ./...
 
 RACED ?= ./...
 test-race: ## Run these tests with the race detector, RACED="packages" picks, SHORT=1 runs the short ones
@@ -52,7 +56,7 @@ test-race-corpus: ## Render every tenth bundle of $$OLMGEN_CORPUS with the race 
 
 test-corpus: ## Run the tests that take the bundles of $$OLMGEN_CORPUS and the recordings of $$OLMGEN_ORACLE; EVERY=n takes every n-th bundle
 	@test -n "$$OLMGEN_CORPUS" || { echo "set OLMGEN_CORPUS to the directory that holds bundles/"; exit 1; }
-	data=$$($(GO) run ./internal/house/data) && OLMGEN_CORPUS_EVERY=$(EVERY) $(TEST) -timeout 50m $$data
+	data=$$($(call tool,data)) && OLMGEN_CORPUS_EVERY=$(EVERY) $(TEST) -timeout 50m $$data
 
 test-growth: ## Double every dimension of inputs: time and allocations may grow with an exponent of 1.4 at most
 	@for part in 1/2 2/2; do \
@@ -92,15 +96,15 @@ test-ci: ## Test .ci/run with stages that do nothing
 
 MUTATED := internal/rbac internal/olm catalog/resolve cmd/internal/adopt
 mutants: ## Change conditions, bounds and results of the resolver, RBAC, OLM and adopt one by one; list the changes that no test notices (SINCE=revision: in lines that differ, ONLY=text, AGAIN=file, MUTATED=directories)
-	$(GO) run ./internal/house/mutants -since '$(SINCE)' -only '$(ONLY)' -again '$(AGAIN)' $(MUTATED)
+	$(call tool,mutants) -since '$(SINCE)' -only '$(ONLY)' -again '$(AGAIN)' $(MUTATED)
 
 lint: $(GOLANGCI) $(BIN)/actionlint-$(ACTIONLINT_VERSION) ## Run actionlint on the workflows, and golangci-lint: gofmt, go vet, staticcheck and what .golangci.yml lists
 	$(BIN)/actionlint-$(ACTIONLINT_VERSION)
 	$< run ./...
 
 # Modules that have Go code of their own. docs/site has none.
-MODULES := $(patsubst %/go.mod,%,$(shell find e2e -name go.mod))
-lint-e2e: $(GOLANGCI) ## Run golangci-lint in each module below e2e
+MODULES := $(patsubst %/go.mod,%,$(shell find e2e tools -name go.mod))
+lint-e2e: $(GOLANGCI) ## Run golangci-lint in each module below e2e, and in tools
 	@for dir in $(MODULES); do \
 		! compgen -G "$$dir/*.go" >/dev/null || (echo $$dir && cd $$dir && $< run ./...) || exit 1; \
 	done
@@ -205,6 +209,14 @@ release-files: ## Write the manual pages and shell completions that release arch
 
 release-notes: ## Print the section of CHANGELOG.md about VERSION
 	@awk -v title="## $(VERSION)" '/^## / { found = index($$0, title) == 1 } found && !/^## / { print; n++ } END { exit n == 0 }' CHANGELOG.md
+
+CRANE_VERSION := v0.21.7
+IMAGE ?= ghcr.io/olmgen/olmgen
+release-image: $(BIN)/crane-$(CRANE_VERSION) ## Push the image of VERSION to IMAGE, with the binaries that goreleaser has built, and print it by digest
+	@e2e/image.sh $< dist $(IMAGE) $(VERSION) latest
+
+$(BIN)/crane-$(CRANE_VERSION):
+	@$(call installed,github.com/google/go-containerregistry/cmd/crane@$(CRANE_VERSION))
 
 release-check: $(BIN)/goreleaser-$(GORELEASER_VERSION) ## Check the release: its configuration, what the pages say of it, equal bytes of two builds
 	$< check

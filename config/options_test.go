@@ -131,12 +131,12 @@ func TestAddAnOption(t *testing.T) {
 var flagName = regexp.MustCompile(`(^|[^-a-z])--[a-z][a-z-]*[a-z]`)
 
 // notLibrary are the folders whose texts may name flags: commands, tests of them, and programs of others that e2e runs.
-var notLibrary = []string{"cmd", "e2e", "examples", "docs", "golden"}
+var notLibrary = []string{"cmd", "e2e", "examples", "docs", "golden", "tools"}
 
 // scripts are the files with commands of other programs, such as kubectl and git.
 var scripts = []string{"../cmd/internal/adopt/plan.go", "../cmd/internal/adopt/planolm.go",
 	"../cmd/internal/adopt/settle.go", "../cmd/internal/adopt/migration.go",
-	"../cmd/internal/adopt/running.go", "../catalog/resolve/approval.go", "../generate/fit/remedies.go", "../internal/house/mutants/main.go"}
+	"../cmd/internal/adopt/running.go", "../catalog/resolve/approval.go", "../generate/fit/remedies.go"}
 
 // No text of a library package names a flag: the front end names options.
 func TestTextsNameNoFlag(t *testing.T) {

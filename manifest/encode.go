@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/base/yamltext"
 )
 
@@ -46,22 +47,14 @@ func Block(v any, indent int) string {
 		}
 		v = m
 	case []string:
-		v = anyList(x)
+		v = text.Values(x)
 	case []map[string]any:
-		v = anyList(x)
+		v = text.Values(x)
 	}
 	e := encoder{yamltext.Buffer()}
 	defer yamltext.Free(e.buf)
 	e.below("", v, indent)
 	return string(bytes.TrimSuffix(e.buf.Bytes(), []byte("\n")))
-}
-
-func anyList[T any](list []T) []any {
-	out := make([]any, len(list))
-	for i, v := range list {
-		out[i] = v
-	}
-	return out
 }
 
 // firstKeys returns the keys of m sorted, but those named first.

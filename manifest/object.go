@@ -222,14 +222,6 @@ func (o *Object) Value() (map[string]any, error) {
 	return v.(map[string]any), nil
 }
 
-// Duplicates lists the keys that occur twice in the object's document.
-func (o *Object) Duplicates() []Duplicate {
-	if o.doc == nil {
-		return nil
-	}
-	return o.doc.Duplicates
-}
-
 // Errorf makes an error at a field, such as spec.versions[0].name: at its line, or at that of a parent that exists.
 func (o *Object) Errorf(field, format string, args ...any) *Error {
 	file, line := o.PlaceOf(field)

@@ -24,9 +24,8 @@ import (
 type Ask struct {
 	Role      *manifest.Object // that its bundle ships and in which the rule stands; nil: the ClusterServiceVersion
 	Field     string           // of the rule
-	Account   string
-	Cluster   bool     // in the whole cluster
-	Resources []string // without OperatorConditions; sorted
+	Cluster   bool             // in the whole cluster
+	Resources []string         // without OperatorConditions; sorted
 }
 
 const operatorConditions = "operatorconditions"
@@ -43,7 +42,7 @@ func olmAPIs(rights []right) (asks []Ask, v1 bool) {
 		}
 		resources := slices.DeleteFunc(lists.SortedUnique(r.Resources), ofConditions)
 		if len(resources) > 0 {
-			asks = append(asks, Ask{r.object, r.field, r.account, r.cluster, resources})
+			asks = append(asks, Ask{r.object, r.field, r.cluster, resources})
 		}
 	}
 	return asks, v1

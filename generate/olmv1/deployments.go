@@ -3,7 +3,6 @@ package olmv1
 import (
 	"cmp"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/templates"
@@ -59,7 +59,7 @@ func configure(c *v1alpha1.SubscriptionConfig, d *appsv1.Deployment, merge, remo
 	for i := range pod.Containers {
 		to := &pod.Containers[i]
 		to.Env = replaceOrAdd(to.Env, c.Env, true, func(e corev1.EnvVar) string { return e.Name })
-		to.EnvFrom = addNew(to.EnvFrom, c.EnvFrom)
+		to.EnvFrom = lists.Union(to.EnvFrom, c.EnvFrom)
 		to.VolumeMounts = replaceOrAdd(to.VolumeMounts, c.VolumeMounts, merge,
 			func(m corev1.VolumeMount) string { return m.Name })
 		if c.Resources != nil {
@@ -67,7 +67,7 @@ func configure(c *v1alpha1.SubscriptionConfig, d *appsv1.Deployment, merge, remo
 		}
 	}
 	pod.Volumes = replaceOrAdd(pod.Volumes, c.Volumes, merge, func(v corev1.Volume) string { return v.Name })
-	pod.Tolerations = addNew(pod.Tolerations, c.Tolerations)
+	pod.Tolerations = lists.Union(pod.Tolerations, c.Tolerations)
 	if c.NodeSelector != nil {
 		pod.NodeSelector = c.NodeSelector
 	}
@@ -118,15 +118,6 @@ func replaceOrAdd[T any](list, added []T, replace bool, name func(T) string) []T
 		if i, ok := at[name(x)]; ok && replace {
 			list[i] = x
 		} else {
-			list = append(list, x)
-		}
-	}
-	return list
-}
-
-func addNew[T any](list, added []T) []T {
-	for _, x := range added {
-		if !slices.ContainsFunc(list, func(y T) bool { return reflect.DeepEqual(x, y) }) {
 			list = append(list, x)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"iter"
 	"maps"
+	"reflect"
 	"slices"
 )
 
@@ -66,6 +67,17 @@ func Add[T comparable](list []T, x T) []T {
 		return list
 	}
 	return append(list, x)
+}
+
+// Union returns a list with what another one has beyond it, by deep equality.
+func Union[T any](list, other []T) []T {
+	out := slices.Clone(list)
+	for _, x := range other {
+		if !slices.ContainsFunc(out, func(y T) bool { return reflect.DeepEqual(x, y) }) {
+			out = append(out, x)
+		}
+	}
+	return out
 }
 
 // Unique returns the items, each once.

@@ -20,11 +20,11 @@ func Words[T ~string](list []T) []string {
 	return out
 }
 
-// Values returns a list of texts as one of a decoded document.
-func Values(list []string) []any {
+// Values returns a list as one of a decoded document.
+func Values[T any](list []T) []any {
 	out := make([]any, len(list))
-	for i, s := range list {
-		out[i] = s
+	for i, v := range list {
+		out[i] = v
 	}
 	return out
 }

@@ -3,8 +3,8 @@
 // the types of Kubernetes prove them. No other package compares a release of OLM with another one.
 package versions
 
-// SOURCES is a directory with clones of the repositories, by their names.
-//go:generate go run ../../../cmd/internal/refresh read.json $SOURCES
+// SOURCES is a directory with clones of the repositories, by their names, as an absolute path.
+//go:generate go run -C ../../../tools ./refresh ../internal/olm/versions/read.json $SOURCES
 
 import (
 	_ "embed"

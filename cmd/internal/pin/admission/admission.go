@@ -10,7 +10,6 @@ package admission
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -245,19 +244,10 @@ func (e Exempt) check() error {
 
 // Union returns the facts of both, each once.
 func (f Facts) Union(o Facts) Facts {
-	return Facts{CSVs: both(f.CSVs, o.CSVs), Subscriptions: both(f.Subscriptions, o.Subscriptions),
-		Extensions: both(f.Extensions, o.Extensions), CatalogSources: both(f.CatalogSources, o.CatalogSources),
-		ClusterCatalogs: both(f.ClusterCatalogs, o.ClusterCatalogs)}
-}
-
-func both[T any](a, b []T) []T {
-	out := slices.Clone(a)
-	for _, x := range b {
-		if !slices.ContainsFunc(out, func(o T) bool { return reflect.DeepEqual(o, x) }) {
-			out = append(out, x)
-		}
-	}
-	return out
+	return Facts{CSVs: lists.Union(f.CSVs, o.CSVs), Subscriptions: lists.Union(f.Subscriptions, o.Subscriptions),
+		Extensions:      lists.Union(f.Extensions, o.Extensions),
+		CatalogSources:  lists.Union(f.CatalogSources, o.CatalogSources),
+		ClusterCatalogs: lists.Union(f.ClusterCatalogs, o.ClusterCatalogs)}
 }
 
 func checkName(what, name string) error {

@@ -1,6 +1,6 @@
 // Command mutants changes conditions, bounds and results of the code one by one: a test must notice each change.
 //
-//	go run ./internal/house/mutants [-since REV] [-only TEXT] [-again FILE] DIR...
+//	mutants [-since REV] [-only TEXT] [-again FILE] DIR...
 //
 // It lists the changes that no test of the same package notices. The file equivalent.txt holds those that cannot be
 // noticed, each with its argument: the text of the mutant, a tab, why it makes no difference.
@@ -35,7 +35,7 @@ import (
 )
 
 func main() {
-	o := options{equivalent: "internal/house/mutants/equivalent.txt"}
+	o := options{equivalent: "tools/mutants/equivalent.txt"}
 	flag.StringVar(&o.since, "since", "", "try the mutants of lines that differ from this Git `revision`")
 	flag.StringVar(&o.only, "only", "", "try the mutants that have this `text` in theirs")
 	flag.StringVar(&o.again, "again", "", "try the mutants that an earlier run printed to this `file`")
