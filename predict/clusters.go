@@ -31,8 +31,9 @@ type Scope struct {
 
 	Which string `json:"which,omitempty"` // roots count as one cluster, as a sentence; empty if there is one
 
-	others bool // not all of those that ask are Subscriptions
-	blind  bool // some are unknown, and no catalog is given
+	Give   string `json:"-"` // what gives a catalog, for people, as the end of a sentence
+	others bool   // not all of those that ask are Subscriptions
+	blind  bool   // some are unknown, and no catalog is given
 }
 
 // CheckClusters predicts what OLM does in each cluster of a tree; options are those of one. What is found in several
@@ -261,9 +262,18 @@ func (s Scope) String() string {
 	judged := fmt.Sprintf("%d of %s judged", s.Asking-s.Unknown, text.Count(s.Asking, ask))
 	switch {
 	case s.blind && s.Unknown == s.Asking:
-		judged = text.Count(s.Asking, ask) + ", none judged: no catalog given (--catalog NAMESPACE/NAME=DIR)"
+		judged = text.Count(s.Asking, ask) + ", none judged: no catalog given" + s.Give
 	case s.Unknown > 0:
 		judged += fmt.Sprintf(", %d unknown", s.Unknown)
 	}
 	return strings.Join(append(parts, judged), "; ")
+}
+
+// remarks returns what is said of the whole tree.
+func (s Scope) remarks() []findings.Remark {
+	list := []findings.Remark{{Text: s.String()}}
+	if s.Which != "" {
+		list = append(list, findings.Remark{Text: s.Which})
+	}
+	return list
 }

@@ -170,8 +170,8 @@ type place struct{ kind, namespace, name string }
 
 // findLacking finds what OLM needs in a namespace and the tree does not have, where the cluster may have it.
 func (c *prediction) findLacking(catalogs Catalogs) {
-	c.open = catalogs.Open && !slices.ContainsFunc(c.OLM, func(o *manifest.Object) bool { return o.Has("metadata", "uid") })
-	if !c.open {
+	dumped := func(o *manifest.Object) bool { return o.Has("metadata", "uid") }
+	if c.open = catalogs.Open && !slices.ContainsFunc(c.OLM, dumped); !c.open {
 		return
 	}
 	groups := lists.Set(c.Groups, func(g *world.Group) string { return g.Namespace })
@@ -193,7 +193,8 @@ func (c *prediction) findLacking(catalogs Catalogs) {
 		at := place{rbacv1.ServiceAccountKind, g.Namespace, g.Spec.ServiceAccountName}
 		account := "ServiceAccount " + at.name + " of OperatorGroup " + g.Name
 		switch {
-		case at.name == "", catalogs.left(at.kind, at.namespace, at.name), catalogs.left("RoleBinding", at.namespace, ""):
+		case at.name == "", catalogs.left(at.kind, at.namespace, at.name),
+			catalogs.left("RoleBinding", at.namespace, ""):
 		case g.lacksAccount(c):
 			g.supposed = true
 			c.lacking[g.Namespace] = account + " is not in the tree" + catalogs.elsewhere[at]

@@ -37,10 +37,7 @@ const mostListed = 12
 func (r *Report) Document() *findings.Document {
 	d := &findings.Document{Kind: "Check"}
 	if r.Scope.Roots > 1 || r.Scope.blind {
-		d.Sections = []findings.Section{{Remarks: []findings.Remark{{Text: r.Scope.String()}}}}
-	}
-	if r.Scope.Which != "" && len(d.Sections) > 0 {
-		d.Sections[0].Remarks = append(d.Sections[0].Remarks, findings.Remark{Text: r.Scope.Which})
+		d.Sections = []findings.Section{{Remarks: r.Scope.remarks()}}
 	}
 	if r.Scope.Clusters > 1 {
 		if t := r.states(); len(t.Rows) > 0 {

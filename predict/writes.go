@@ -52,8 +52,8 @@ func Refusals(ctx context.Context, api writes.Checker, release *semver.Version, 
 	return list, nil
 }
 
-// level returns how bad it is that the API server refuses an object as it stands, and when it does not refuse it: another
-// program may write into the text, and the cluster may have the rest of the object.
+// level returns how bad it is that the API server refuses an object as it stands, and when it does not refuse it:
+// another program may write into the text, and the cluster may have the rest of the object.
 func level(o *manifest.Object, causes []writes.Cause) (findings.Severity, string) {
 	if field := olm.Placeholder(o); field != "" {
 		return findings.Note, "another program may replace what " + field + " has before it is applied"

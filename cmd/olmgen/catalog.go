@@ -143,6 +143,10 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 		say(cmd, findings.Note, "pass the content of each CatalogSource with --catalog",
 			"no catalog is given, so nobody knows what OLM installs")
 	}
+	return f.print(cmd, report)
+}
+
+func (f *resolveFlags) print(cmd *cobra.Command, report *resolve.Report) error {
 	if err := print.Report(cmd.OutOrStdout(), report, f.format); err != nil {
 		return err
 	}

@@ -90,7 +90,8 @@ func (f *pinFlags) checkFlags(cmd *cobra.Command, paths []string) error {
 	case f.check && (f.dryRun || f.force):
 		return &usageError{"--check cannot be given with " + given(cmd, "dry-run", "force"), "give one of them"}
 	case f.file != "" && given(cmd, append([]string{"namespace"}, catalogFlags...)...) != "":
-		return &usageError{given(cmd, append([]string{"namespace"}, catalogFlags...)...) + " is for the objects of a PATH",
+		name := given(cmd, append([]string{"namespace"}, catalogFlags...)...)
+		return &usageError{name + " is for the objects of a PATH",
 			"the catalog of an operator is its source"}
 	}
 	return nil

@@ -113,7 +113,7 @@ func (f *treeFlags) open(cmd *cobra.Command, paths []string, o tree.Options) (*t
 	if err != nil {
 		return nil, err
 	}
-	o.Repos = checkouts
+	o.Repos, o.RepoOption = checkouts, "--repo"
 	t, err := tree.Read(cmd.Context(), paths, o)
 	if bad, ok := errors.AsType[*manifest.Error](err); ok && bad.File == "" { // a pattern of the command line
 		return nil, &usageError{"--exclude: " + bad.Msg, bad.Tip}

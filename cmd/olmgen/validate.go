@@ -195,6 +195,10 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
+	r.Scope.Give = " (--catalog NAMESPACE/NAME=DIR)"
+	if n := t.Undecided(); n > 0 && r.Scope.Clusters > 1 {
+		note(cmd, "%s judged each for itself: --cluster DIR says which are one cluster", text.Count(n, "root"))
+	}
 	what := text.Count(len(t.Objects), "object") + " of " + text.Count(t.Files, "file")
 	err = f.report.finish(cmd, found{list: r.Findings, what: what, unread: len(t.Faults), noun: "path",
 		print: func(list []findings.Finding) error {

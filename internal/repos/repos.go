@@ -27,11 +27,13 @@ type Repos struct {
 	dirs  map[string]string // absolute, without symbolic links, by Normal of their addresses
 	given map[string]string // the same as somebody gave them
 	named map[string]string // the addresses that the tree names, by Normal
+
+	Give string // the option of the front end that gives a checkout, for hints
 }
 
 // New returns the repositories of a tree.
 func New(list []Checkout) *Repos {
-	r := &Repos{map[string]string{}, map[string]string{}, map[string]string{}}
+	r := &Repos{dirs: map[string]string{}, given: map[string]string{}, named: map[string]string{}}
 	for _, c := range list {
 		real, err := filepath.EvalSymlinks(c.Dir)
 		if abs, bad := filepath.Abs(real); err == nil && bad == nil {
@@ -86,7 +88,7 @@ func (r *Repos) Missing(e *manifest.Error, address string) *manifest.Error {
 	} else if address != "" {
 		shown := r.named[Normal(address)]
 		e.Msg += fmt.Sprintf(" (%s)", shown)
-		e.Tip = "--repo " + shown + "=DIR reads a directory that has it"
+		e.Tip = strings.TrimSpace(r.Give + " " + shown + "=DIR reads a directory that has it")
 	}
 	return e
 }

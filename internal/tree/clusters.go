@@ -55,7 +55,8 @@ func (a *applied) gather(t *Tree) {
 		return dirs[name]
 	}, func(same, all []Root) []Root {
 		apart := map[string]bool{}
-		for _, pair := range excluding(slices.Concat(lists.Map(all, func(r Root) []*manifest.Object { return r.Objects })...)) {
+		objects := lists.Map(all, func(r Root) []*manifest.Object { return r.Objects })
+		for _, pair := range excluding(slices.Concat(objects...)) {
 			if pair[0].Root != pair[1].Root {
 				apart[pair[0].Root], apart[pair[1].Root] = true, true
 			}
@@ -332,7 +333,8 @@ func (t *Tree) ClustersText() string {
 	short := func(name string) string { rel, _ := t.Rel(name); return rel }
 	var said []string
 	together := lists.Filter(t.Roots, func(r Root) bool { return !r.Alone })
-	if names := lists.SortedUnique(lists.Map(together, func(r Root) string { return short(r.Cluster) })); len(names) > 0 {
+	names := lists.SortedUnique(lists.Map(together, func(r Root) string { return short(r.Cluster) }))
+	if len(names) > 0 {
 		said = append(said, text.FirstOf(mostNames, names))
 	}
 	over := lists.Filter(t.Roots, func(r Root) bool { return r.Of != "" })
@@ -343,12 +345,15 @@ func (t *Tree) ClustersText() string {
 		}
 	}
 	out := strings.Join(said, "; ")
-	undecided := lists.Filter(t.Roots, func(r Root) bool { return r.Alone && r.Of == "" })
-	if len(undecided) > 0 {
-		out = strings.TrimPrefix(out+"; "+text.Count(len(undecided), "root")+" undecided, each judged for itself "+
-			"(--cluster DIR says what is one cluster)", "; ")
+	if n := t.Undecided(); n > 0 {
+		out = strings.TrimPrefix(out+"; "+text.Count(n, "root")+" undecided, each judged for itself", "; ")
 	}
 	return "clusters: " + out
+}
+
+// Undecided returns how many roots may be in one cluster with others.
+func (t *Tree) Undecided() int {
+	return len(lists.Filter(t.Roots, func(r Root) bool { return r.Alone && r.Of == "" }))
 }
 
 // mostNames is how many names of a kind a sentence has.

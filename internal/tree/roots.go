@@ -63,6 +63,7 @@ type given struct{ name, real string }
 func apply(ctx context.Context, files []file, paths []string, o Options) *applied {
 	a := &applied{options: o, asked: map[*kustomization.Kustomization]bool{}, reached: map[string]bool{},
 		found: map[string]string{}, repos: repos.New(o.Repos), entries: map[string][]entry{}}
+	a.repos.Give = o.RepoOption
 	for _, p := range paths {
 		if real, err := realPath(p); err == nil && p != Stdin {
 			a.paths = append(a.paths, given{p, real})

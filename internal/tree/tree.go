@@ -57,6 +57,7 @@ type Options struct {
 	Charts      charts.Renderer  // nil: charts are not rendered, and what they are the root of is not known
 	KubeVersion string           // that charts are rendered for; empty: the one that the renderer knows
 	Repos       []repos.Checkout // of other repositories
+	RepoOption  string           // of the front end, that gives one; for hints
 	// Top is the directory of files that kustomizations may name, absolute; if empty, that of the Git repository.
 	Top string
 }
