@@ -142,8 +142,8 @@ func (r *Reports) Document() *findings.Document {
 	return d
 }
 
-// unbuilt notes why kustomizations could not be built, each reason once, and returns what the lead says of them. Those of
-// both sides are counted.
+// unbuilt notes why kustomizations could not be built, each reason once, and returns what the lead says of them. Those
+// of both sides are counted.
 func unbuilt(d *findings.Document, list, before []string) (lead string) {
 	causes := lists.SortedUnique(list)
 	d.Notes = append(d.Notes, findings.Remarks("not built", causes[:min(len(causes), mostCauses)])...)

@@ -66,7 +66,7 @@ type strategy interface {
 // kinds are those that a bundle may ship, that OLM makes of a CSV, and that stand beside them in a tree. The kinds of
 // Kubernetes that are not among them need more than their own text to be judged, or stand in no tree.
 var kinds = func() map[schema.GroupKind]kind {
-	// What kubeadm and OpenShift set (--allow-privileged=true): without it, Pods are refused that run in their clusters.
+	// As kubeadm and OpenShift have it (--allow-privileged=true): without it, Pods are refused that run there.
 	capabilities.Setup(true, 0)
 	crds, services := runtime.NewScheme(), runtime.NewScheme()
 	apiextensions.Install(crds)

@@ -28,11 +28,10 @@ func Broken(old, now *Tree) (changed, alike []*manifest.Error) {
 	}
 	if now != nil {
 		for _, r := range now.Roots {
-			o, is := Root{}, false
 			if r.Unknown == nil {
 				continue
 			}
-			if o, is = was[now.key(r)]; is && now.builtOf(r, old, o) {
+			if o, is := was[now.key(r)]; is && now.builtOf(r, old, o) {
 				alike = append(alike, r.Unknown)
 			} else {
 				changed = append(changed, r.Unknown)
@@ -114,5 +113,6 @@ func Differing(old, now *Tree) (list []*manifest.Error, alike int) {
 	before, after := lists.Set(old.Templated, key(old)), lists.Set(now.Templated, key(now))
 	list = lists.Filter(now.Templated, func(e *manifest.Error) bool { return !before[key(now)(e)] })
 	alike = len(now.Templated) - len(list)
-	return append(list, lists.Filter(old.Templated, func(e *manifest.Error) bool { return !after[key(old)(e)] })...), alike
+	gone := lists.Filter(old.Templated, func(e *manifest.Error) bool { return !after[key(old)(e)] })
+	return append(list, gone...), alike
 }
