@@ -105,6 +105,11 @@ func ReadFile(name string, data []byte, limits Limits) ([]*Document, error) {
 	return docs, nil
 }
 
+// Written returns the documents that have more than comments: "---" below the license of a file begins no second one.
+func Written(docs []*Document) []*Document {
+	return lists.Filter(docs, func(d *Document) bool { return d.Root != nil })
+}
+
 // lineBreaks refuses what is not text, and returns the text with the line breaks of YAML and without a byte-order mark.
 // fresh is why its bytes can't be carried as they are.
 func lineBreaks(name string, data []byte) (_ []byte, fresh string, err error) {

@@ -40,6 +40,7 @@ func (b *Builder) source(abs string) *source {
 	if s.docs, s.err = manifest.ReadFile(b.named(abs), s.data, fileLimits()); s.err != nil {
 		return s
 	}
+	s.docs = manifest.Written(s.docs)
 	for _, d := range s.docs {
 		if s.aliases() {
 			if _, s.err = d.Value(); s.err != nil {
