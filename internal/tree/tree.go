@@ -143,6 +143,8 @@ type file struct {
 	named bool   // one of the paths of Read, or as strict as if it were
 	all   bool   // what is no object in a file is at fault too
 	skip  string // why it is not read; empty if it is
+
+	absent string // why it could be anything: a revision has it, and its content is not here
 }
 
 type result struct {
@@ -183,6 +185,9 @@ func collect(files []file, results []result) *Tree {
 func (f file) read(stdin io.Reader, limits manifest.Limits) result {
 	if f.skip != "" {
 		return result{skipped: f.skip}
+	}
+	if f.absent != "" {
+		return result{fault: &manifest.Error{File: f.name, Msg: f.absent}}
 	}
 	data, err := f.load(stdin, int64(limits.FileBytes)+1)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,6 +58,9 @@ func (b *Builder) source(abs string) *source {
 func (b *Builder) read(abs string) *source {
 	s, limits := &source{}, fileLimits()
 	real, err := b.inside(abs)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errors.New(regular.Missing(abs))
+	}
 	if err != nil {
 		s.err = &manifest.Error{File: b.named(abs), Msg: err.Error()}
 		return s

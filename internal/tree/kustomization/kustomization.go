@@ -97,8 +97,10 @@ func (b *Builder) Load(dir string) *Kustomization {
 	}
 	var found []string
 	for _, name := range Names() {
-		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
-			found = append(found, filepath.Join(dir, name))
+		name = filepath.Join(dir, name)
+		info, err := os.Stat(name)
+		if err == nil && info.Mode().IsRegular() || err != nil && regular.IsAbsent(name) {
+			found = append(found, name)
 		}
 	}
 	var k *Kustomization
@@ -307,7 +309,7 @@ func (b *Builder) entry(k *Kustomization, field, entry string, dirs bool) error 
 	case errors.Is(err, regular.ErrOutside):
 		return k.errorf(field, "%s %s", entry, err.Error())
 	case err != nil:
-		return k.errorf(field, "%s does not exist", text.Shorten(entry, maxEntry))
+		return k.errorf(field, "%s %s", text.Shorten(entry, maxEntry), regular.Missing(abs))
 	case info.IsDir() && !dirs:
 		return k.errorf(field, "%s is a directory", entry)
 	case info.IsDir():
