@@ -215,7 +215,7 @@ func (a *applied) complete(t *Tree) error {
 	x := a.explore(t, plain)
 	t.Charts, t.Addresses = a.chartsOf(), a.repos.Named()
 	if a.charts != nil {
-		t.Templated = append(t.Templated, a.charts.Random...)
+		t.Templated = append(append(t.Templated, a.charts.Random...), a.builder.Unsaid...)
 	}
 	if x.tooMany != nil {
 		x.tooMany.Tip = "read fewer directories at once"

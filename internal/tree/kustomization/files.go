@@ -3,6 +3,7 @@ package kustomization
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
@@ -192,6 +194,11 @@ func (b *Builder) content(k *Kustomization) ([]byte, error) {
 		delete(m, "helmCharts")
 		resources, _ := m["resources"].([]any)
 		m["resources"] = append(resources, chartFile)
+	}
+	if len(k.policies) > 0 {
+		resources, _ := m["resources"].([]any)
+		m["resources"] = append(resources, policyFile)
+		m["generators"] = lists.Map(k.spec.Generators, func(g string) any { return g })
 	}
 	for key, v := range m {
 		switch strings.ToLower(key) { // as encoding/json, by which kustomize reads it
