@@ -24,11 +24,9 @@ type store struct {
 
 // of returns what has an object.
 func (s *store) of(hash plumbing.Hash) *filesystem.ObjectStorage {
-	if len(s.borrowed) > 0 && s.HasEncodedObject(hash) != nil {
-		for _, o := range s.borrowed {
-			if o.HasEncodedObject(hash) == nil {
-				return o
-			}
+	for _, o := range s.borrowed {
+		if o.HasEncodedObject(hash) == nil {
+			return o
 		}
 	}
 	return &s.ObjectStorage
@@ -45,10 +43,7 @@ func (s *store) EncodedObjectSize(hash plumbing.Hash) (int64, error) {
 func (s *store) HashesWithPrefix(prefix []byte) ([]plumbing.Hash, error) {
 	found, err := s.ObjectStorage.HashesWithPrefix(prefix)
 	for _, o := range s.borrowed {
-		more, err := o.HashesWithPrefix(prefix)
-		if err != nil {
-			return nil, err
-		}
+		more, _ := o.HashesWithPrefix(prefix)
 		found = append(found, more...)
 	}
 	return found, err
@@ -70,13 +65,8 @@ func borrows(objects string, objectCache cache.Object) (list []*filesystem.Objec
 			if quoted, err := strconv.Unquote(line); err == nil {
 				line = quoted
 			}
-			if line == "" || line[0] == '#' {
-				continue
-			}
-			if !filepath.IsAbs(line) {
-				line = filepath.Join(seen[i], line)
-			}
-			if line = filepath.Clean(line); filepath.Base(line) == "objects" && !slices.Contains(seen, line) {
+			line = beside(filepath.Join(seen[i], "x"), line)
+			if filepath.Base(line) == "objects" && !slices.Contains(seen, line) {
 				seen = append(seen, line)
 				list = append(list, filesystem.NewObjectStorageWithOptions(dotgit.New(osfs.New(filepath.Dir(line))),
 					objectCache, options))

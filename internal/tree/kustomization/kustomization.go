@@ -33,9 +33,12 @@ type Render func(dir string, r charts.Release, build bool) ([]*manifest.Object, 
 
 // Builder builds kustomizations. It reads each file once.
 type Builder struct {
-	Render   Render                  // nil: charts are not rendered
-	Repos    *repos.Repos            // that kustomizations may name
-	Unsaid   []*manifest.Error       // what kustomizations that can be built leave unknown
+	Render Render            // nil: charts are not rendered
+	Repos  *repos.Repos      // that kustomizations may name
+	Unsaid []*manifest.Error // what kustomizations that can be built leave unknown
+	// Placements say for which clusters generators make their policies, by the names of these.
+	Placements map[string]string
+
 	top      string                  // no file outside of this directory is read; "" is no limit
 	links    string                  // without top: no symbolic link leads out of this directory
 	named    func(abs string) string // the name of a file in messages
@@ -54,7 +57,7 @@ type Builder struct {
 // empty, only symbolic links are followed no further than to links. named returns the name of a file in messages.
 func New(top, links string, named func(abs string) string) *Builder {
 	return &Builder{top: top, links: links, named: named, Repos: repos.New(nil), dirs: map[string]*Kustomization{},
-		with: map[string]*Kustomization{}, raw: map[string]*source{}, parsed: map[string]bool{},
+		Placements: map[string]string{}, with: map[string]*Kustomization{}, raw: map[string]*source{}, parsed: map[string]bool{},
 		files: map[string]*source{}, patterns: map[string]*regexp.Regexp{}}
 }
 

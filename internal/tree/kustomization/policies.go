@@ -38,6 +38,7 @@ type wrapped struct {
 	field              string // of the generator, that has it
 	action, compliance string
 	disabled           bool
+	placement          string // for which clusters, as it is written
 	patches            []any
 	overlay            map[string]any // of a PolicyGenTemplate, whose lists are merged by their indexes
 }
@@ -58,7 +59,8 @@ func wraps(g *manifest.Object) (list []wrapped, namespace any) {
 			w := wrapped{policy: olm.Text(policy["name"]), path: olm.Text(conf["path"]),
 				field:  fmt.Sprintf("policies[%d].manifests[%d]", i, j),
 				action: cmp.Or(olm.Text(conf["remediationAction"]), "inform"), disabled: policy["disabled"] == true,
-				compliance: cmp.Or(olm.Text(conf["complianceType"]), "musthave"), patches: items(mapping(item)["patches"])}
+				compliance: cmp.Or(olm.Text(conf["complianceType"]), "musthave"), patches: items(mapping(item)["patches"]),
+				placement: fmt.Sprint(policy["placement"], policy["policySets"], policy["bindingRules"])}
 			if g.Kind == kindPolicyGenTemplate {
 				w.policy, w.field = fmt.Sprint(meta["name"], "-", conf["policyName"]), fmt.Sprintf("spec.sourceFiles[%d]", i)
 				w.path = filepath.Join("source-crs", olm.Text(conf["fileName"]))
@@ -108,6 +110,7 @@ func (b *Builder) addPolicies(k *Kustomization) error {
 		list, namespace := wraps(g)
 		idle := 0
 		for _, same := range lists.Groups(list, func(w wrapped) string { return w.policy }) {
+			b.Placements[same[0].policy] = same[0].placement
 			p := &policy{wrapped: same[0], made: map[string]*manifest.Object{}}
 			for _, w := range same {
 				objects, err := b.manifests(k, w.path)
@@ -184,20 +187,20 @@ func (p *policy) wrap(g *manifest.Object, w wrapped, o *manifest.Object, only bo
 		return err
 	}
 	at := fmt.Sprintf("spec.policy-templates[%d].objectDefinition", len(p.templates))
-	field, value := "object-templates-raw", v["object-templates-raw"]
-	if value == nil {
-		field, value = "object-templates", []any{map[string]any{"complianceType": w.compliance, "objectDefinition": v}}
-	}
-	definition := map[string]any{"apiVersion": olm.GroupPolicy + "/v1", "kind": "ConfigurationPolicy",
-		"metadata": map[string]any{"name": p.policy}, "spec": map[string]any{"remediationAction": w.action, field: value}}
-	switch {
-	case o.Group() == olm.GroupPolicy && strings.HasSuffix(o.Kind, olm.KindPolicy):
-		definition = v
-	case !strings.EqualFold(w.action, "enforce"):
-		p.idle++
-		fallthrough
-	default:
-		at += ".spec.object-templates[0].objectDefinition"
+	definition := v
+	if o.Group() != olm.GroupPolicy || !strings.HasSuffix(o.Kind, olm.KindPolicy) {
+		spec := map[string]any{"remediationAction": w.action}
+		definition = map[string]any{"apiVersion": olm.GroupPolicy + "/v1", "kind": "ConfigurationPolicy",
+			"metadata": map[string]any{"name": p.policy}, "spec": spec}
+		if raw := "object-templates-raw"; v[raw] != nil {
+			spec[raw], at = v[raw], at+".spec"
+		} else {
+			spec["object-templates"] = []any{map[string]any{"complianceType": w.compliance, "objectDefinition": v}}
+			at += ".spec.object-templates[0].objectDefinition"
+		}
+		if !strings.EqualFold(w.action, "enforce") {
+			p.idle++
+		}
 	}
 	p.made[at] = o
 	p.templates = append(p.templates, map[string]any{"objectDefinition": definition})
