@@ -351,7 +351,7 @@ func (x *explorer) list() (list []Root) {
 				}
 				list = append(list, root)
 				root.Name = fmt.Sprintf("%s (placement of Policy %s)", n.name, n.placed[i+1][0].Name)
-				root.Cluster = root.Name
+				root.Cluster, root.bases, root.placed = root.Name, nil, true
 			}
 			list = append(list, root)
 		}

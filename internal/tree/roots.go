@@ -38,6 +38,8 @@ type Root struct {
 	by    *manifest.Object // of an engine, that applies it; may be nil
 	bases []string         // the directories that it builds on, in messages
 	below bool             // its directory is in that of its cluster, or is it
+
+	placed bool // policies make it, in the clusters of a placement
 }
 
 type applied struct {
