@@ -15,8 +15,8 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// otherThanConfig returns what a file is that was taken for a RenderConfig, and which command reads such ones; nil if it
-// is not known.
+// otherThanConfig returns what a file is that was taken for a RenderConfig, and which command reads such ones; nil if
+// it is not known.
 func otherThanConfig(file string, data []byte) error {
 	docs, err := manifest.ReadFile(filepath.ToSlash(file), data, manifest.Limits{})
 	if docs = manifest.Written(docs); err != nil || len(docs) == 0 {

@@ -15,8 +15,8 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 )
 
-// store is a repository with the objects that it borrows. go-git follows alternates itself, but for some questions only,
-// not to what they borrow in turn, and it reads their indexes anew for each object.
+// store is a repository with the objects that it borrows. go-git follows alternates itself, but for some questions
+// only, not to what they borrow in turn, and it reads their indexes anew for each object.
 type store struct {
 	*filesystem.Storage
 	borrowed []*filesystem.ObjectStorage

@@ -57,7 +57,8 @@ type Builder struct {
 // empty, only symbolic links are followed no further than to links. named returns the name of a file in messages.
 func New(top, links string, named func(abs string) string) *Builder {
 	return &Builder{top: top, links: links, named: named, Repos: repos.New(nil), dirs: map[string]*Kustomization{},
-		Placements: map[string]string{}, with: map[string]*Kustomization{}, raw: map[string]*source{}, parsed: map[string]bool{},
+		Placements: map[string]string{}, with: map[string]*Kustomization{},
+		raw: map[string]*source{}, parsed: map[string]bool{},
 		files: map[string]*source{}, patterns: map[string]*regexp.Regexp{}}
 }
 
