@@ -116,7 +116,8 @@ func foldersOf(dir string) (list []*folder, err error) {
 func (c *Catalog) addFolder(ctx context.Context, f *folder, o Options) error {
 	fails := func(dir string, err error) error {
 		if err != nil && ctx.Err() == nil {
-			c.Faulty = append(c.Faulty, Faulty{Package: packageOf(dir), Missing: true, Err: err})
+			c.Faulty = append(c.Faulty, Faulty{Package: packageOf(dir), Missing: true, Err: err,
+				dir: filepath.Base(dir)})
 		}
 		return ctx.Err()
 	}

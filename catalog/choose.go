@@ -9,6 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // Choice is a bundle of a catalog, in a channel of its package.
@@ -59,9 +60,31 @@ func (c *Catalog) Choose(pkg, channel, version string) (Choice, error) {
 	if version != "" {
 		return p.byVersion(channel, version)
 	}
-	if err := cmp.Or(c.Missing(p.Name), c.Missing("")); err != nil {
-		return Choice{}, err // it may be the head
+	choice, err := p.byHead(channel)
+	if hidden := c.newer(p.Name, choice.Bundle); hidden != nil {
+		return Choice{}, hidden
 	}
+	return choice, err
+}
+
+// newer returns why a release that is not in the catalog may be the head in place of a bundle, or nil. A directory
+// that has the version of its release in its name says that it is older.
+func (c *Catalog) newer(pkg string, b *Bundle) error {
+	return lists.Find(c.Faulty, func(f Faulty) bool {
+		if !f.Missing || f.Package != pkg && f.Package != "" {
+			return false
+		}
+		v := olm.NameVersion(pkg + "." + f.dir)
+		if v == nil || b == nil {
+			return true
+		}
+		head, known := b.Version()
+		return !known || v.GE(head)
+	}).Err
+}
+
+// byHead returns the head of a channel.
+func (p *Package) byHead(channel string) (Choice, error) {
 	ch, err := p.ChannelOrDefault(channel)
 	if err != nil {
 		return Choice{}, err

@@ -74,6 +74,7 @@ type Faulty struct {
 	Missing bool   // it is not in the catalog
 	All     bool   // it is about the graph of the package: with Missing, nothing of it is there
 	Err     error
+	dir     string // the name of its directory
 }
 
 // Error returns what is wrong with the bundle, and what that means for the catalog.

@@ -69,6 +69,9 @@ func (c *Catalog) arrange(ctx context.Context, folders []*folder, o Options) {
 		}
 	}
 	for _, p := range c.sorted() {
+		if c.Missing(p.Name) != nil {
+			c.endAtHighest(p, "nothing that can be read leads to the highest release of channel %s from %s")
+		}
 		p.dropStray()
 		if list := p.check(); len(list) > 0 {
 			c.refused = append(c.refused, p)
@@ -102,7 +105,8 @@ func (c *Catalog) arrangeDir(ctx context.Context, dir string, packages []*Packag
 		return c.fromTemplate(ctx, &ci, packages, o)
 	case ci.UpdateGraph == "", ci.UpdateGraph == modeReplaces:
 		for _, p := range packages {
-			c.endAtHighest(p, filepath.Join(dir, pipelineFile))
+			c.endAtHighest(p, filepath.Join(dir, pipelineFile)+": channel %s ends at its highest release, to which "+
+				"nothing leads from %s: opm drops them")
 		}
 		return nil
 	case ci.UpdateGraph != modeSemver && ci.UpdateGraph != modeSkipPatch:
@@ -145,14 +149,14 @@ func (p *Package) linkByVersion(ch *Channel, skipPatch bool) error {
 	return nil
 }
 
-// endAtHighest drops from the channels of a package what opm drops, and says so.
-func (c *Catalog) endAtHighest(p *Package, file string) {
+// endAtHighest drops from the channels of a package what does not lead to the highest release, and says so: why has a
+// place for the channel and for what is dropped.
+func (c *Catalog) endAtHighest(p *Package, why string) {
 	all := *p
 	for _, ch := range p.Channels {
 		if gone := p.endAtHighest(ch); len(gone) > 0 {
 			c.whole = append(c.whole, &all)
-			err := fmt.Errorf("%s: channel %s ends at its highest release, to which nothing leads from %s: "+
-				"opm drops them", file, ch.Name, text.FirstOf(12, gone))
+			err := fmt.Errorf(why, ch.Name, text.FirstOf(12, gone))
 			c.Faulty = append(c.Faulty, Faulty{Package: p.Name, All: true, Err: err})
 		}
 	}

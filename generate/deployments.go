@@ -172,7 +172,7 @@ func ReadConfig(name string, data []byte) (*v1alpha1.SubscriptionConfig, error) 
 	if err != nil {
 		return nil, err
 	}
-	docs = slices.DeleteFunc(docs, func(d *manifest.Document) bool { return d.Root == nil })
+	docs = manifest.Written(docs)
 	if len(docs) != 1 {
 		return nil, &manifest.Error{File: name, Msg: "must hold one Subscription, or the config of one"}
 	}

@@ -80,6 +80,11 @@ func ReadFile(name string, data []byte, limits Limits) ([]*Document, error) {
 	if err := limits.charge(int64(len(data)), 0); err != nil {
 		return nil, named(err, name)
 	}
+	// git-lfs: docs/spec.md, The Pointer
+	if bytes.HasPrefix(data, []byte("version https://git-lfs.github.com/spec/")) {
+		return nil, &Error{File: name, Msg: "a pointer of Git LFS, which has the file",
+			Tip: "git lfs pull puts it here"}
+	}
 	data, fresh, err := lineBreaks(name, data)
 	if err != nil {
 		return nil, err
@@ -103,6 +108,11 @@ func ReadFile(name string, data []byte, limits Limits) ([]*Document, error) {
 		}
 	}
 	return docs, nil
+}
+
+// Written returns the documents that have more than comments: "---" below the license of a file begins no second one.
+func Written(docs []*Document) []*Document {
+	return lists.Filter(docs, func(d *Document) bool { return d.Root != nil })
 }
 
 // lineBreaks refuses what is not text, and returns the text with the line breaks of YAML and without a byte-order mark.

@@ -31,7 +31,7 @@ func (f Form) Read(name string, data []byte, limits Limits, into any) (*Object, 
 	if err != nil {
 		return nil, err
 	}
-	docs = slices.DeleteFunc(docs, func(d *Document) bool { return d.Root == nil })
+	docs = Written(docs)
 	begin := "start the file with apiVersion: " + f.APIVersion + " and kind: " + f.Kind
 	switch {
 	case len(docs) == 0:

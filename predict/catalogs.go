@@ -482,7 +482,7 @@ func (c *prediction) addFrom(ctx context.Context, p Install) error {
 		return err
 	}
 	docs, err := manifest.ReadFile(p.sub.File, data, manifest.Limits{})
-	if err == nil && len(docs) != 1 {
+	if docs = manifest.Written(docs); err == nil && len(docs) != 1 {
 		err = fmt.Errorf("%d documents in the catalog's ClusterServiceVersion", len(docs))
 	}
 	if err != nil {

@@ -19,7 +19,6 @@ import (
 	"os"
 	"path"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -258,7 +257,7 @@ func reprint(name string, text []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("what the template yields is not YAML: %w", err)
 	}
-	docs = slices.DeleteFunc(docs, func(d *manifest.Document) bool { return d.Root == nil })
+	docs = manifest.Written(docs)
 	if len(docs) != 1 {
 		return nil, &manifest.Error{File: name,
 			Msg: fmt.Sprintf("the template must yield one object, not %d", len(docs))}

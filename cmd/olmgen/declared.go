@@ -256,6 +256,9 @@ func readConfig(stdin io.Reader, file string) (*config.Config, string, error) {
 		return nil, "", err
 	}
 	c, err := config.Read(filepath.ToSlash(file), data)
+	if err != nil {
+		err = cmp.Or(otherThanConfig(file, data), err)
+	}
 	return c, filepath.Dir(file), err
 }
 

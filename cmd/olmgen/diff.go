@@ -182,6 +182,9 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (comparison, erro
 	}
 	f.catalogs.checked = true
 	options.Charts = tree.ChangedCharts(sides[0].tree, sides[1].tree)
+	for _, name := range tree.ChangedTemplates(sides[0].tree, sides[1].tree) {
+		say(cmd, findings.Note, "", "%s changes, and is not read: a template, or no YAML", name)
+	}
 	known, undecided := review.Known([2]*tree.Tree{sides[0].tree, sides[1].tree})
 	changed, alike := tree.Broken(known[0], known[1])
 	options.Unbuilt = lists.Map(changed, (*manifest.Error).Error)

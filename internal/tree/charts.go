@@ -301,11 +301,25 @@ func (a *applied) chartOf(file string) string {
 	return ""
 }
 
-// loose reports whether a file is a part of a chart, such as what its tests expect: by itself nothing applies it. A
-// path of Read is a directory like others, whatever is in it.
+// loose reports whether a file is a part of a chart or of tests: by itself nothing applies it. A path of Read is a
+// directory like others, whatever is in it.
 func (a *applied) loose(file string) bool {
 	dir := a.chartOf(file)
-	return !a.options.All && !a.options.Strict && dir != "" && !a.isPath(dir)
+	return !a.options.All && !a.options.Strict && dir != "" && !a.isPath(dir) || a.apart(file)
+}
+
+// apart reports whether a file is below a directory of tests, or what one expects, or in a reference of kube-compare
+// (openshift/kube-compare: pkg/compare/parsing.go).
+func (a *applied) apart(file string) bool {
+	rel, _ := (&Tree{paths: a.names}).Rel(file)
+	ext := path.Ext(rel)
+	return !a.options.All && !a.options.Strict && (strings.HasSuffix(rel, ".snap"+ext) ||
+		slices.ContainsFunc(strings.Split(path.Dir(rel), "/"), func(dir string) bool {
+			return slices.Contains([]string{"test", "tests", "testdata"}, dir)
+		}) ||
+		slices.ContainsFunc(a.references, func(dir string) bool {
+			return strings.HasPrefix(file, dir+"/") && !a.isPath(dir)
+		}))
 }
 
 // rendered reports whether a chart that was rendered has a file in it.
@@ -330,7 +344,16 @@ func (x *explorer) defined(objects []*manifest.Object) {
 }
 
 // ChangedCharts returns the charts that nothing applies, and that differ in two trees, relative to their paths.
-func ChangedCharts(old, now *Tree) (changed []string) {
+func ChangedCharts(old, now *Tree) []string {
+	return changed(old, now, func(t *Tree) []Chart { return t.Charts })
+}
+
+// ChangedTemplates returns the files that were not read and that differ in two trees, as ChangedCharts.
+func ChangedTemplates(old, now *Tree) []string {
+	return changed(old, now, func(t *Tree) []Chart { return t.left })
+}
+
+func changed(old, now *Tree, parts func(*Tree) []Chart) (changed []string) {
 	type pair [2]string
 	pairs := map[string]pair{}
 	applied := map[string]bool{}
@@ -338,7 +361,7 @@ func ChangedCharts(old, now *Tree) (changed []string) {
 		if t == nil {
 			return nil
 		}
-		for _, c := range t.Charts {
+		for _, c := range parts(t) {
 			rel, _ := t.Rel(c.Name)
 			p := pairs[rel]
 			p[i] = c.Digest()

@@ -23,6 +23,9 @@ import (
 func (a *applied) gather(t *Tree) {
 	for i := range t.Roots {
 		r := &t.Roots[i]
+		if r.placed {
+			continue // in any cluster
+		}
 		own, shared := a.cluster(r.Name)
 		if r.Cluster == "" { // plain manifests
 			rel, _ := t.Rel(r.Name)
@@ -43,7 +46,7 @@ func (a *applied) gather(t *Tree) {
 	})
 	dirs := map[string]string{} // of clusters, by the last part of their names
 	for _, r := range t.Roots {
-		if _, shared := a.clusterDir(r.Name); shared {
+		if _, shared := a.clusterDir(r.Name); shared && !r.placed {
 			dirs[path.Base(r.Cluster)] = r.Cluster
 		}
 	}
@@ -78,7 +81,7 @@ func (a *applied) gather(t *Tree) {
 	}
 	for i := range t.Roots {
 		r := &t.Roots[i]
-		r.Alone = r.Alone && in[r.Cluster] == 1
+		r.Alone = r.Alone && in[r.Cluster] == 1 || r.placed
 		if j := slices.IndexFunc(r.bases, func(base string) bool { return on[base] > 1 }); r.Alone && j >= 0 {
 			r.Of = r.bases[j]
 		}

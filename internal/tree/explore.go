@@ -25,6 +25,7 @@ type node struct {
 	unknown   *manifest.Error
 	files     []string // that an unknown one is built of, absolute
 	templated []*manifest.Error
+	placed    [][]*manifest.Object // objects, where they are of several clusters
 
 	asked    bool             // a path of Read
 	from     *node            // whose objects it was found by; nil for none
@@ -210,8 +211,29 @@ func (x *explorer) build(key nodeKey, t target, from *node) *node {
 		n.unknown, n.files = (&manifest.Object{File: n.name}).AsError(err), x.filesOf(key.k, key.dir)
 		return n
 	}
-	n.objects, n.templated = withTemplates(t.withNamespace(objects))
+	objects = t.withNamespace(objects)
+	n.objects, n.templated = withTemplates(objects)
+	n.placed = x.placed(objects)
 	return n
+}
+
+// placed returns what generated policies keep, for each of several placements, or nil: nobody knows which clusters have
+// two of them. The first part is the rest.
+func (x *explorer) placed(objects []*manifest.Object) [][]*manifest.Object {
+	parts := lists.Groups(slices.Concat([]*manifest.Object{nil}, objects), func(o *manifest.Object) string {
+		if o == nil || o.Kind != olm.KindPolicy {
+			return ""
+		}
+		return x.builder.Placements[o.Name]
+	})
+	if len(parts) < 3 {
+		return nil
+	}
+	parts[0] = parts[0][1:]
+	for i := range parts {
+		parts[i], _ = withTemplates(parts[i])
+	}
+	return parts
 }
 
 func (x *explorer) objects(key nodeKey, t target) ([]*manifest.Object, error) {
@@ -321,8 +343,17 @@ func (x *explorer) list() (list []Root) {
 			}
 		}
 		for _, c := range x.clustersOf(n) {
-			list = append(list, Root{Name: n.name, Objects: n.objects, Unknown: n.unknown, Cluster: c, dir: n.dir,
-				bases: n.bases, files: n.files, by: n.by})
+			root := Root{Name: n.name, Objects: n.objects, Unknown: n.unknown, Cluster: c, dir: n.dir,
+				bases: n.bases, files: n.files, by: n.by}
+			for i, part := range n.placed {
+				if root.Objects = part; i == len(n.placed)-1 {
+					break
+				}
+				list = append(list, root)
+				root.Name = fmt.Sprintf("%s (placement of Policy %s)", n.name, n.placed[i+1][0].Name)
+				root.Cluster, root.bases, root.placed = root.Name, nil, true
+			}
+			list = append(list, root)
 		}
 		x.say(n.templated...)
 	}

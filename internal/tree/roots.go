@@ -38,6 +38,8 @@ type Root struct {
 	by    *manifest.Object // of an engine, that applies it; may be nil
 	bases []string         // the directories that it builds on, in messages
 	below bool             // its directory is in that of its cluster, or is it
+
+	placed bool // policies make it, in the clusters of a placement
 }
 
 type applied struct {
@@ -55,6 +57,9 @@ type applied struct {
 	// template fills a Go template.
 	template func(text string, values map[string]any) (string, error)
 	found    map[string]string // directories with a chart, by their names in messages
+
+	names      []string // of paths, in messages
+	references []string // directories of kube-compare
 }
 
 type given struct{ name, real string }
@@ -67,6 +72,7 @@ func apply(ctx context.Context, files []file, paths []string, o Options) *applie
 	for _, p := range paths {
 		if real, err := realPath(p); err == nil && p != Stdin {
 			a.paths = append(a.paths, given{p, real})
+			a.names = append(a.names, o.name(p, "."))
 		}
 	}
 	var dirs []string
@@ -75,7 +81,7 @@ func apply(ctx context.Context, files []file, paths []string, o Options) *applie
 		if f.skip == "" && f.path != Stdin && slices.Contains(kustomization.Names(), path.Base(f.name)) {
 			dir := filepath.Dir(f.path)
 			named[dir] = named[dir] || f.named && !f.found
-			if o.All || !hidden(f.name) {
+			if o.All || !hidden(f.name) && !a.apart(f.name) {
 				dirs = append(dirs, dir)
 			}
 		}
@@ -202,7 +208,7 @@ func absolute(p string) string {
 
 // complete builds the roots of a tree, and decides which other objects are applied.
 func (a *applied) complete(t *Tree) error {
-	t.paths = lists.Map(a.paths, func(p given) string { return a.options.name(p.name, ".") })
+	t.paths, a.references = a.names, t.references
 	for _, p := range a.paths[:min(len(a.paths), 1)] {
 		t.base = p.real
 	}
@@ -211,32 +217,32 @@ func (a *applied) complete(t *Tree) error {
 	x := a.explore(t, plain)
 	t.Charts, t.Addresses = a.chartsOf(), a.repos.Named()
 	if a.charts != nil {
-		t.Templated = append(t.Templated, a.charts.Random...)
+		t.Templated = append(append(t.Templated, a.charts.Random...), a.builder.Unsaid...)
 	}
 	if x.tooMany != nil {
 		x.tooMany.Tip = "read fewer directories at once"
 		return x.tooMany
 	}
 	if len(x.nodes) == 0 {
-		root := Root{}
-		for _, o := range plain {
+		root := Root{Objects: lists.Filter(plain, func(o *manifest.Object) bool {
 			if a.loose(o.File) {
-				t.Unapplied = lists.Add(t.Unapplied, o.File)
-			} else {
-				root.Objects = append(root.Objects, o)
+				t.Unapplied = append(t.Unapplied, o.File)
 			}
-		}
+			return !a.loose(o.File)
+		})}
 		if len(a.paths) > 0 {
 			root.Name = a.options.name(a.paths[0].name, ".")
 		}
 		t.Roots = []Root{root}
+		a.unapplied(t, func(file string) bool { return !a.apart(file) })
 	} else {
 		plain = slices.DeleteFunc(slices.Clone(plain), func(o *manifest.Object) bool {
 			return x.taken[o.File] || x.rendered(o.File)
 		})
 		t.Skipped = slices.DeleteFunc(t.Skipped, func(s Skipped) bool { return x.rendered(s.Path) })
 		t.Files += len(a.reached)
-		a.unapplied(t, a.plainRoots(t, plain))
+		applies := a.plainRoots(t, plain, x.nodes)
+		a.unapplied(t, func(file string) bool { return applies[path.Dir(file)] && !a.apart(file) })
 	}
 	for i := range t.Roots {
 		r := &t.Roots[i]
@@ -286,7 +292,7 @@ func (a *applied) given(root string) bool {
 
 // plainRoots adds the directories of which no kustomization names anything, if they are a path of Read or have objects
 // of OLM or of a GitOps engine: nobody knows whether something applies the others. It returns their names.
-func (a *applied) plainRoots(t *Tree, plain []*manifest.Object) (applies map[string]bool) {
+func (a *applied) plainRoots(t *Tree, plain []*manifest.Object, built []*node) (applies map[string]bool) {
 	applies = map[string]bool{}
 	beside := map[string]bool{} // directories of which a kustomization names something
 	for file := range a.reached {
@@ -303,8 +309,9 @@ func (a *applied) plainRoots(t *Tree, plain []*manifest.Object) (applies map[str
 		applies[dir] = applies[dir] || o.File == StdinFile || a.options.All ||
 			(a.options.Plain || !beside[dir] && (isOfOLM(o) || isOfEngine(o))) && !hidden(o.File)
 	}
+	copied := a.copied(plain, built)
 	kept := lists.Filter(plain, func(o *manifest.Object) bool {
-		is := applies[path.Dir(o.File)] || applies[o.File]
+		is := (applies[path.Dir(o.File)] || applies[o.File]) && !a.loose(o.File) && !copied[path.Dir(o.File)]
 		if !is {
 			t.Unapplied = append(t.Unapplied, o.File)
 		}
@@ -318,6 +325,33 @@ func (a *applied) plainRoots(t *Tree, plain []*manifest.Object) (applies map[str
 		}
 	}
 	return applies
+}
+
+// copied returns the directories, in no cluster directory, that have the operators of a root, or of another such
+// directory: what a generator wrote, or must write. Nobody knows which one is applied, or where.
+func (a *applied) copied(plain []*manifest.Object, built []*node) (dirs map[string]bool) {
+	operators := func(objects []*manifest.Object) string {
+		ids := lists.Map(lists.Filter(objects, isOfOLM), (*manifest.Object).Identity)
+		slices.Sort(ids)
+		return strings.Join(slices.Compact(ids), "\n")
+	}
+	has := map[string][]string{} // places, by the operators in them
+	for _, n := range built {
+		has[operators(n.objects)] = append(has[operators(n.objects)], n.name)
+	}
+	dir := func(o *manifest.Object) string { return path.Dir(o.File) }
+	for _, objects := range lists.Groups(plain, dir) {
+		if _, clusters := a.clusterDir(dir(objects[0])); !clusters && !a.isPath(dir(objects[0])) && !a.options.All {
+			has[operators(objects)] = append(has[operators(objects)], dir(objects[0]))
+		}
+	}
+	dirs = map[string]bool{}
+	for ids, places := range has {
+		for _, p := range places {
+			dirs[p] = ids != "" && len(places) > 1
+		}
+	}
+	return dirs
 }
 
 // plainRoot returns the root of a directory of manifests: all that are in no cluster directory are applied together.
@@ -346,9 +380,9 @@ func isOfOLM(o *manifest.Object) bool {
 }
 
 // unapplied counts the files that no root applies. What cannot be read of them is no fault of the tree.
-func (a *applied) unapplied(t *Tree, applies map[string]bool) {
+func (a *applied) unapplied(t *Tree, applies func(file string) bool) {
 	apart := func(file string) bool {
-		if applies[path.Dir(file)] {
+		if applies(file) {
 			return false
 		}
 		t.Unapplied = append(t.Unapplied, file)

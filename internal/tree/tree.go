@@ -5,6 +5,7 @@ package tree
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -80,6 +81,9 @@ type Tree struct {
 	base      string            // the first of them, absolute
 	Charts    []Chart           // of helm, without those in others, by name
 	Templated []*manifest.Error // what is applied and not known: templates of controllers, charts, other repositories
+
+	references []string // directories of kube-compare
+	left       []Chart  // files that were not read
 }
 
 // Unread reports which files look like Kubernetes objects and could not be read, and why.
@@ -143,6 +147,8 @@ type file struct {
 	named bool   // one of the paths of Read, or as strict as if it were
 	all   bool   // what is no object in a file is at fault too
 	skip  string // why it is not read; empty if it is
+
+	absent string // why it could be anything: a revision has it, and its content is not here
 }
 
 type result struct {
@@ -151,7 +157,9 @@ type result struct {
 	count, line int             // documents that are no objects, and where the first is
 	stray       *manifest.Error // about them
 	templated   []*manifest.Error
+	reference   bool // of kube-compare
 	skipped     string
+	digest      [sha256.Size]byte // of a file that was skipped
 	fault       *manifest.Error
 	err         error
 }
@@ -168,8 +176,12 @@ func collect(files []file, results []result) *Tree {
 			t.Faults = append(t.Faults, r.fault)
 		case r.skipped != "":
 			t.Skipped = append(t.Skipped, Skipped{files[i].name, r.skipped})
+			t.left = append(t.left, Chart{Name: files[i].name, Digest: func() string { return string(r.digest[:]) }})
 		default:
 			t.Files++
+		}
+		if r.reference {
+			t.references = append(t.references, path.Dir(files[i].name))
 		}
 		t.Objects = append(t.Objects, r.objects...)
 		t.Templated = append(t.Templated, r.templated...)
@@ -184,11 +196,18 @@ func (f file) read(stdin io.Reader, limits manifest.Limits) result {
 	if f.skip != "" {
 		return result{skipped: f.skip}
 	}
+	if f.absent != "" {
+		return result{fault: &manifest.Error{File: f.name, Msg: f.absent}}
+	}
 	data, err := f.load(stdin, int64(limits.FileBytes)+1)
 	if err != nil {
 		return result{err: err}
 	}
-	return f.parse(data, limits)
+	r := f.parse(data, limits)
+	if r.skipped != "" {
+		r.digest = sha256.Sum256(data)
+	}
+	return r
 }
 
 // load reads a file, but no more than limit, because a pipe may never end.
@@ -251,6 +270,7 @@ func (f file) parse(data []byte, limits manifest.Limits) result {
 		}
 		if o, err := d.Object(); len(objects) == 0 && (err != nil || o.Kind == "") {
 			r.addStray(d.Line + d.Root.Line - 1)
+			r.reference = r.reference || path.Base(f.name) == "metadata.yaml" && o != nil && o.Has("parts")
 			if bytes.Contains(data, []byte("clusterGroup:")) {
 				r.templated = append(r.templated, patternSubscriptions(d)...)
 			}
@@ -258,6 +278,11 @@ func (f file) parse(data []byte, limits manifest.Limits) result {
 		for _, o := range objects {
 			if strings.Contains(o.Name, "{{") || strings.Contains(o.Namespace, "{{") {
 				return f.refused(data, o.Errorf("metadata", templated))
+			}
+			if bytes.Contains(data, []byte("{{")) { // {{ x }} is a mapping whose key is one
+				if _, err := o.Value(); err != nil {
+					return f.refused(data, err)
+				}
 			}
 			switch { // an API server stores objects; configuration files only look like them
 			case o.Group() == kustomization.Group:

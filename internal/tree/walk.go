@@ -142,7 +142,15 @@ func (w *walker) settleLinks() []file {
 		if err == nil {
 			info, err = os.Stat(real)
 		}
+		why := ""
+		if err != nil {
+			why = regular.Missing(f.path)
+		}
 		switch {
+		case why == regular.Submodule:
+			f.skip = why
+		case err != nil && hasObjects(f.path) && why != regular.NotThere:
+			f.absent = why
 		case err != nil && hasObjects(f.path):
 			f.skip = "a symbolic link whose target does not exist"
 		case err != nil, w.seen[real], info.IsDir() && w.inside(real), !info.IsDir() && !hasObjects(f.path):

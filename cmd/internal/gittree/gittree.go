@@ -18,12 +18,13 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/manifest"
 )
 
 // Repository is a repository with a path in it.
 type Repository struct {
-	store *filesystem.Storage
+	store *store
 	path  string // as it was given
 	in    string // in the repository, with slashes; "." is all of it
 }
@@ -169,12 +170,20 @@ func (w *writer) write(e entry, to string, depth int) error {
 	return nil
 }
 
-// file writes a regular file. Symbolic links and submodules are left out: what they lead to is not in the tree.
+// file writes a regular file. Symbolic links are left out: what they lead to is not in the tree. What the repository
+// does not have stands for itself.
 func (w *writer) file(e entry, target string) (err error) {
+	if e.mode == filemode.Submodule {
+		return regular.Absent(target, regular.Submodule)
+	}
 	if e.mode != filemode.Regular && e.mode != filemode.Executable && e.mode != filemode.Deprecated {
 		return nil
 	}
 	size, err := w.repo.store.EncodedObjectSize(e.hash)
+	if errors.Is(err, plumbing.ErrObjectNotFound) {
+		return regular.Absent(target, "is not in the Git repository, which may be a partial clone: "+
+			"git diff of the two revisions fetches it")
+	}
 	if err != nil {
 		return err
 	}
@@ -220,7 +229,7 @@ func Tracks(name string) bool {
 var errNoRepository = errors.New("no Git repository")
 
 // find returns the work tree that a directory is in, and its repository. A bare repository has no work tree.
-func find(dir string) (work string, store *filesystem.Storage, err error) {
+func find(dir string) (work string, store *store, err error) {
 	for at := dir; ; at = filepath.Dir(at) {
 		name := filepath.Join(at, ".git")
 		info, err := os.Stat(name)
@@ -269,11 +278,11 @@ func beside(name, to string) string {
 }
 
 // open opens a directory with a HEAD. The objects of a linked work tree are in the directory that commondir names.
-func open(dir string) (*filesystem.Storage, error) {
+func open(dir string) (*store, error) {
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil, errNoRepository
 	}
-	repository := osfs.New(dir)
+	repository, objects := osfs.New(dir), filepath.Join(dir, "objects")
 	name := filepath.Join(dir, "commondir")
 	text, err := os.ReadFile(name)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -281,13 +290,14 @@ func open(dir string) (*filesystem.Storage, error) {
 	}
 	if common := strings.TrimSpace(string(text)); common != "" {
 		repository = dotgit.NewRepositoryFilesystem(repository, osfs.New(beside(name, common)))
+		objects = filepath.Join(beside(name, common), "objects")
 	}
-	store := filesystem.NewStorageWithOptions(repository, cache.NewObjectLRUDefault(),
-		filesystem.Options{LargeObjectThreshold: 1 << 20}) // larger ones are read as streams
-	if _, err := store.Reference(plumbing.HEAD); errors.Is(err, plumbing.ErrReferenceNotFound) {
+	objectCache := cache.NewObjectLRUDefault()
+	opened := &store{filesystem.NewStorageWithOptions(repository, objectCache, options), borrows(objects, objectCache)}
+	if _, err := opened.Reference(plumbing.HEAD); errors.Is(err, plumbing.ErrReferenceNotFound) {
 		return nil, errNoRepository
 	} else if err != nil {
 		return nil, err
 	}
-	return store, nil
+	return opened, opened.formats()
 }

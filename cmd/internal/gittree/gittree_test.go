@@ -19,6 +19,7 @@ import (
 
 	"github.com/olmgen/olmgen/golden/fuzztest"
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/regular"
 )
 
 var who = &object.Signature{Name: "a", Email: "a@example.com", When: time.Unix(1, 0)}
@@ -223,6 +224,80 @@ func TestLinkedWorkTree(t *testing.T) {
 	}
 	if got, want := content(t, to), "a/sub/z=z a/x=1"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A clone that borrows objects is read, over several steps and with relative paths, and from a linked work tree.
+func TestAlternates(t *testing.T) {
+	dir := repository(t)
+	for _, c := range []struct{ name, objects, second string }{
+		{"absolute", filepath.Join(dir, ".git/objects"), ""},
+		{"quoted, after a comment", "# a\n\n\"" + filepath.Join(dir, ".git/objects") + "\"", ""},
+		{"one that is gone", "/nonexistent/objects\n" + filepath.Join(dir, ".git/objects"), ""},
+		{"of another one", "second/objects", "../objects\n" + filepath.Join(dir, ".git/objects")}, // a loop, too
+	} {
+		clone := t.TempDir()
+		objects := filepath.Join(clone, ".git/objects")
+		write(t, filepath.Join(clone, ".git/HEAD"), headOf(t, dir).Hash.String()+"\n")
+		write(t, filepath.Join(objects, "info/alternates"), c.objects+"\n")
+		write(t, filepath.Join(objects, "second/objects/x"), "")
+		if c.second != "" {
+			write(t, filepath.Join(objects, "second/objects/info/alternates"), c.second+"\n")
+		}
+		r, err := Open(clone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := t.TempDir()
+		if _, err := r.Checkout(headOf(t, dir).Hash.String()[:9], to, false); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		} else if got, want := content(t, to), "a/sub/z=z a/x=2 b/y=y"; got != want {
+			t.Errorf("%s: %q, want %q", c.name, got, want)
+		}
+	}
+}
+
+// A file that a partial clone lacks, and a submodule, are known to be there.
+func TestAbsent(t *testing.T) {
+	dir := repository(t)
+	tree, err := headOf(t, dir).Tree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := tree.FindEntry("a/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	remove(t, dir, f.Hash)
+	r, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := t.TempDir()
+	if _, err := r.Checkout("HEAD", to, false); err != nil {
+		t.Fatal(err)
+	}
+	if why := regular.Missing(filepath.Join(to, "a/x")); !strings.Contains(why, "partial clone") {
+		t.Error(why)
+	}
+	w := writer{repo: r}
+	if err := w.file(entry{mode: filemode.Submodule}, filepath.Join(to, "sub")); err != nil {
+		t.Fatal(err)
+	}
+	if why := regular.Missing(filepath.Join(to, "sub/k/kustomization.yaml")); why != regular.Submodule {
+		t.Error(why)
+	}
+}
+
+// Repositories of formats that cannot be read are named.
+func TestFormats(t *testing.T) {
+	for format, want := range map[string]string{"objectFormat = sha256": "its objectformat is sha256",
+		"refStorage = reftable": "its refstorage is reftable", "objectFormat = sha1": ""} {
+		dir := repository(t)
+		write(t, filepath.Join(dir, ".git/config"), "[core]\n\trepositoryformatversion = 1\n[extensions]\n\t"+format+"\n")
+		if _, err := Open(dir); want == "" && err != nil || want != "" && !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%s: %v", format, err)
+		}
 	}
 }
 

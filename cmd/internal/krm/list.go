@@ -45,7 +45,7 @@ func read(r io.Reader) (*list, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs = slices.DeleteFunc(docs, func(d *manifest.Document) bool { return d.Root == nil })
+	docs = manifest.Written(docs)
 	if len(docs) != 1 {
 		msg := fmt.Sprintf("%d documents instead of one ResourceList", len(docs))
 		return nil, &manifest.Error{File: "stdin", Msg: msg, Tip: useRender}

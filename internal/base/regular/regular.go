@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Open opens a regular file. It does not wait.
@@ -26,6 +27,36 @@ func Reason(err error) string {
 		err = of.Err
 	}
 	return err.Error()
+}
+
+// absent begins the target of a symbolic link that Absent makes.
+const absent = "/.olmgen-absent: "
+
+// NotThere is what Missing says of a path that nothing stands for.
+const NotThere = "does not exist"
+
+// Submodule is why the directory of a submodule of Git does not exist in a revision.
+const Submodule = "is a submodule, which is another repository"
+
+// Absent makes a symbolic link that leads nowhere. Missing returns why.
+func Absent(path, why string) error { return os.Symlink(absent+why, path) }
+
+// IsAbsent reports whether Absent made a path.
+func IsAbsent(path string) bool {
+	to, err := os.Readlink(path)
+	return err == nil && strings.HasPrefix(to, absent)
+}
+
+// Missing returns why a path, or what it is below, does not exist.
+func Missing(path string) string {
+	for at := path; ; at = filepath.Dir(at) {
+		if to, err := os.Readlink(at); err == nil && IsAbsent(at) {
+			return strings.TrimPrefix(to, absent)
+		}
+		if at == filepath.Dir(at) {
+			return NotThere
+		}
+	}
 }
 
 // Below reports whether a path is a directory or below it, by their names. Both are absolute.

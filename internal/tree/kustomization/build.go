@@ -170,6 +170,9 @@ func (b *Builder) costOf(k *Kustomization) *cost {
 		c.visits, c.objects, c.copies = min(c.visits+of.visits, far), min(c.objects+of.objects, far), c.copies+of.copies
 		c.err = of.err
 	}
+	if c.err == nil && len(k.policies) > 0 {
+		c.err = b.addPolicies(k)
+	}
 	c.counting = false
 	return c
 }

@@ -3,8 +3,10 @@ package kustomization
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
@@ -40,6 +43,7 @@ func (b *Builder) source(abs string) *source {
 	if s.docs, s.err = manifest.ReadFile(b.named(abs), s.data, fileLimits()); s.err != nil {
 		return s
 	}
+	s.docs = manifest.Written(s.docs)
 	for _, d := range s.docs {
 		if s.aliases() {
 			if _, s.err = d.Value(); s.err != nil {
@@ -56,6 +60,9 @@ func (b *Builder) source(abs string) *source {
 func (b *Builder) read(abs string) *source {
 	s, limits := &source{}, fileLimits()
 	real, err := b.inside(abs)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errors.New(regular.Missing(abs))
+	}
 	if err != nil {
 		s.err = &manifest.Error{File: b.named(abs), Msg: err.Error()}
 		return s
@@ -187,6 +194,11 @@ func (b *Builder) content(k *Kustomization) ([]byte, error) {
 		delete(m, "helmCharts")
 		resources, _ := m["resources"].([]any)
 		m["resources"] = append(resources, chartFile)
+	}
+	if len(k.policies) > 0 {
+		resources, _ := m["resources"].([]any)
+		m["resources"] = append(resources, policyFile)
+		m["generators"] = lists.Map(k.spec.Generators, func(g string) any { return g })
 	}
 	for key, v := range m {
 		switch strings.ToLower(key) { // as encoding/json, by which kustomize reads it

@@ -33,8 +33,12 @@ type Render func(dir string, r charts.Release, build bool) ([]*manifest.Object, 
 
 // Builder builds kustomizations. It reads each file once.
 type Builder struct {
-	Render   Render                  // nil: charts are not rendered
-	Repos    *repos.Repos            // that kustomizations may name
+	Render Render            // nil: charts are not rendered
+	Repos  *repos.Repos      // that kustomizations may name
+	Unsaid []*manifest.Error // what kustomizations that can be built leave unknown
+	// Placements say for which clusters generators make their policies, by the names of these.
+	Placements map[string]string
+
 	top      string                  // no file outside of this directory is read; "" is no limit
 	links    string                  // without top: no symbolic link leads out of this directory
 	named    func(abs string) string // the name of a file in messages
@@ -53,7 +57,8 @@ type Builder struct {
 // empty, only symbolic links are followed no further than to links. named returns the name of a file in messages.
 func New(top, links string, named func(abs string) string) *Builder {
 	return &Builder{top: top, links: links, named: named, Repos: repos.New(nil), dirs: map[string]*Kustomization{},
-		with: map[string]*Kustomization{}, raw: map[string]*source{}, parsed: map[string]bool{},
+		Placements: map[string]string{}, with: map[string]*Kustomization{},
+		raw: map[string]*source{}, parsed: map[string]bool{},
 		files: map[string]*source{}, patterns: map[string]*regexp.Regexp{}}
 }
 
@@ -69,19 +74,20 @@ type Kustomization struct {
 	Files   []string // the files that it names; absolute
 	Unknown error    // why it cannot be built whatever its bases are, usually a *manifest.Error; nil if it can
 
-	doc     *manifest.Document
-	data    []byte
-	spec    types.Kustomization
-	options Options
-	fetched map[string]string // paths of what is in a checkout, by entries
-	own     int               // patches of its file; those of the options follow
-	objects int               // of its own files
-	charted bool              // chartFile has the objects of its charts
-	cost    *cost
-	made    []*original // what originals returns, once it was asked
-	text    []byte      // what content returns
-	patches []patch
-	read    bool // patches are
+	doc      *manifest.Document
+	data     []byte
+	spec     types.Kustomization
+	options  Options
+	fetched  map[string]string  // paths of what is in a checkout, by entries
+	own      int                // patches of its file; those of the options follow
+	objects  int                // of its own files
+	charted  bool               // chartFile has the objects of its charts
+	policies []*manifest.Object // generators of policies
+	cost     *cost
+	made     []*original // what originals returns, once it was asked
+	text     []byte      // what content returns
+	patches  []patch
+	read     bool // patches are
 }
 
 // IsComponent reports whether it is of kind Component, which only others can build.
@@ -97,8 +103,10 @@ func (b *Builder) Load(dir string) *Kustomization {
 	}
 	var found []string
 	for _, name := range Names() {
-		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
-			found = append(found, filepath.Join(dir, name))
+		name = filepath.Join(dir, name)
+		info, err := os.Stat(name)
+		if err == nil && info.Mode().IsRegular() || err != nil && regular.IsAbsent(name) {
+			found = append(found, name)
 		}
 	}
 	var k *Kustomization
@@ -307,7 +315,7 @@ func (b *Builder) entry(k *Kustomization, field, entry string, dirs bool) error 
 	case errors.Is(err, regular.ErrOutside):
 		return k.errorf(field, "%s %s", entry, err.Error())
 	case err != nil:
-		return k.errorf(field, "%s does not exist", text.Shorten(entry, maxEntry))
+		return k.errorf(field, "%s %s", text.Shorten(entry, maxEntry), regular.Missing(k.at(entry)))
 	case info.IsDir() && !dirs:
 		return k.errorf(field, "%s is a directory", entry)
 	case info.IsDir():
@@ -397,6 +405,20 @@ func (b *Builder) plugins(k *Kustomization) error {
 					return s.err
 				}
 				docs = s.docs
+			}
+			if list.field == "generators" && len(docs) > 0 && !slices.ContainsFunc(docs, func(d *manifest.Document) bool {
+				o, err := d.Object()
+				_, broken := d.Value()
+				return err != nil || broken != nil || !makesPolicies(o)
+			}) {
+				for _, d := range docs {
+					g, _ := d.Object()
+					if err := b.noteManifests(k, g); err != nil {
+						return err
+					}
+				}
+				k.spec.Generators = lists.Filter(k.spec.Generators, func(g string) bool { return g != entry })
+				continue
 			}
 			for _, d := range docs {
 				v, err := d.Value()
