@@ -241,7 +241,7 @@ func (a *applied) complete(t *Tree) error {
 		})
 		t.Skipped = slices.DeleteFunc(t.Skipped, func(s Skipped) bool { return x.rendered(s.Path) })
 		t.Files += len(a.reached)
-		applies := a.plainRoots(t, plain, x.nodes)
+		applies := a.plainRoots(t, plain)
 		a.unapplied(t, func(file string) bool { return applies[path.Dir(file)] && !a.apart(file) })
 	}
 	for i := range t.Roots {
@@ -292,7 +292,7 @@ func (a *applied) given(root string) bool {
 
 // plainRoots adds the directories of which no kustomization names anything, if they are a path of Read or have objects
 // of OLM or of a GitOps engine: nobody knows whether something applies the others. It returns their names.
-func (a *applied) plainRoots(t *Tree, plain []*manifest.Object, built []*node) (applies map[string]bool) {
+func (a *applied) plainRoots(t *Tree, plain []*manifest.Object) (applies map[string]bool) {
 	applies = map[string]bool{}
 	beside := map[string]bool{} // directories of which a kustomization names something
 	for file := range a.reached {
@@ -309,9 +309,8 @@ func (a *applied) plainRoots(t *Tree, plain []*manifest.Object, built []*node) (
 		applies[dir] = applies[dir] || o.File == StdinFile || a.options.All ||
 			(a.options.Plain || !beside[dir] && (isOfOLM(o) || isOfEngine(o))) && !hidden(o.File)
 	}
-	copied := a.copied(plain, built)
 	kept := lists.Filter(plain, func(o *manifest.Object) bool {
-		is := (applies[path.Dir(o.File)] || applies[o.File]) && !a.loose(o.File) && !copied[path.Dir(o.File)]
+		is := (applies[path.Dir(o.File)] || applies[o.File]) && !a.loose(o.File)
 		if !is {
 			t.Unapplied = append(t.Unapplied, o.File)
 		}
@@ -325,33 +324,6 @@ func (a *applied) plainRoots(t *Tree, plain []*manifest.Object, built []*node) (
 		}
 	}
 	return applies
-}
-
-// copied returns the directories, in no cluster directory, that have the operators of a root, or of another such
-// directory: what a generator wrote, or must write. Nobody knows which one is applied, or where.
-func (a *applied) copied(plain []*manifest.Object, built []*node) (dirs map[string]bool) {
-	operators := func(objects []*manifest.Object) string {
-		ids := lists.Map(lists.Filter(objects, isOfOLM), (*manifest.Object).Identity)
-		slices.Sort(ids)
-		return strings.Join(slices.Compact(ids), "\n")
-	}
-	has := map[string][]string{} // places, by the operators in them
-	for _, n := range built {
-		has[operators(n.objects)] = append(has[operators(n.objects)], n.name)
-	}
-	dir := func(o *manifest.Object) string { return path.Dir(o.File) }
-	for _, objects := range lists.Groups(plain, dir) {
-		if _, clusters := a.clusterDir(dir(objects[0])); !clusters && !a.isPath(dir(objects[0])) && !a.options.All {
-			has[operators(objects)] = append(has[operators(objects)], dir(objects[0]))
-		}
-	}
-	dirs = map[string]bool{}
-	for ids, places := range has {
-		for _, p := range places {
-			dirs[p] = ids != "" && len(places) > 1
-		}
-	}
-	return dirs
 }
 
 // plainRoot returns the root of a directory of manifests: all that are in no cluster directory are applied together.
