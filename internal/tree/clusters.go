@@ -171,9 +171,13 @@ func excluding(objects []*manifest.Object) (pairs [][2]*manifest.Object) {
 
 // branches returns the root of each object of plain manifests. Directories that exclude each other, such as the
 // alternatives of a library, are roots of their own, from where their paths part.
-func branches(root string, objects []*manifest.Object) func(*manifest.Object) string {
+func (a *applied) branches(root string, objects []*manifest.Object) func(*manifest.Object) string {
 	apart := map[string]bool{}
 	for _, pair := range excluding(objects) {
+		in, shared := a.clusterDir(path.Dir(pair[0].File))
+		if other, _ := a.clusterDir(path.Dir(pair[1].File)); shared && in == other {
+			continue
+		}
 		dirs := [2][]string{strings.Split(path.Dir(pair[0].File), "/"), strings.Split(path.Dir(pair[1].File), "/")}
 		n := 0
 		for n < min(len(dirs[0]), len(dirs[1])) && dirs[0][n] == dirs[1][n] {

@@ -234,6 +234,12 @@ func (a *applied) complete(t *Tree) error {
 			root.Name = a.options.name(a.paths[0].name, ".")
 		}
 		t.Roots = []Root{root}
+		if len(a.paths) == 1 && !a.options.Strict {
+			branch := a.branches(root.Name, root.Objects)
+			for i, of := range lists.Groups(root.Objects, branch) {
+				t.Roots = append(t.Roots[:i], Root{Name: branch(of[0]), Objects: of})
+			}
+		}
 		a.unapplied(t, func(file string) bool { return !a.apart(file) })
 	} else {
 		plain = slices.DeleteFunc(slices.Clone(plain), func(o *manifest.Object) bool {
@@ -318,7 +324,7 @@ func (a *applied) plainRoots(t *Tree, plain []*manifest.Object) (applies map[str
 	})
 	top := func(o *manifest.Object) string { return a.plainRoot(path.Dir(o.File)) }
 	for _, objects := range lists.Groups(kept, top) {
-		branch := branches(top(objects[0]), objects)
+		branch := a.branches(top(objects[0]), objects)
 		for _, of := range lists.Groups(objects, branch) {
 			t.Roots = append(t.Roots, Root{Name: branch(of[0]), Objects: of})
 		}
