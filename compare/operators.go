@@ -200,7 +200,10 @@ func (r *Reports) table() findings.Table {
 		release := titleOf(c.Report.Old, c.Report.New)
 		switch n := max(len(c.Report.Old.Operators), len(c.Report.New.Operators)); n {
 		case 0:
-			release = "no known operator"
+			release = "no operator"
+			if len(c.Report.Unresolved) > 0 {
+				release = "not known"
+			}
 		case 1:
 		default:
 			release = text.Count(n, "operator")
