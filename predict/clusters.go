@@ -60,7 +60,7 @@ func CheckClusters(ctx context.Context, t *tree.Tree, options func(*tree.Tree) O
 		scope.count(of.Objects, r, o)
 		if len(clusters) == 1 {
 			r.Scope = scope
-			if scope.Unbuilt > 0 { // they may have some
+			if scope.Unbuilt+len(t.Templated) > 0 { // they may have some
 				r.Findings = slices.DeleteFunc(r.Findings, func(f findings.Finding) bool {
 					return f.Rule == ruleNothing.ID
 				})

@@ -325,10 +325,25 @@ func (x *explorer) holder(group, kind string, by *manifest.Object, namespace, na
 	return nil
 }
 
+// carriers are kinds whose objects have others in them, for clusters that a controller selects, and the fields.
+var carriers = map[string]string{
+	"SelectorSyncSet.hive.openshift.io":                      "spec.resources",
+	"SyncSet.hive.openshift.io":                              "spec.resources",
+	"ManifestWork.work.open-cluster-management.io":           "spec.workload",
+	"ManifestWorkReplicaSet.work.open-cluster-management.io": "spec.manifestWorkTemplate",
+	"Subscription.apps.open-cluster-management.io":           "spec.channel",
+	"ClusterGroupUpgrade.ran.openshift.io":                   "spec.managedPolicies",
+	"ClusterResourceSet.addons.cluster.x-k8s.io":             "spec.resources",
+	"GitRepo.fleet.cattle.io":                                "spec.repo",
+}
+
 // withTemplates returns objects with those that policies keep in a cluster.
 func withTemplates(objects []*manifest.Object) (all []*manifest.Object, unknown []*manifest.Error) {
 	all = slices.Clip(objects)
 	for _, o := range objects {
+		if field := carriers[o.Kind+"."+o.Group()]; field != "" && o.Has(strings.Split(field, ".")...) {
+			unknown = append(unknown, o.Errorf(field, "olmgen does not read what a %s applies", o.Kind))
+		}
 		more, why := olm.ObjectTemplates(o)
 		all, unknown = append(all, more...), append(unknown, why...)
 	}

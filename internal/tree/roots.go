@@ -313,7 +313,7 @@ func (a *applied) plainRoots(t *Tree, plain []*manifest.Object) (applies map[str
 			continue
 		}
 		applies[dir] = applies[dir] || o.File == StdinFile || a.options.All ||
-			(a.options.Plain || !beside[dir] && (isOfOLM(o) || isOfEngine(o))) && !hidden(o.File)
+			(a.options.Plain || !beside[dir] && handsOver(o)) && !hidden(o.File)
 	}
 	kept := lists.Filter(plain, func(o *manifest.Object) bool {
 		is := (applies[path.Dir(o.File)] || applies[o.File]) && !a.loose(o.File)
@@ -344,6 +344,11 @@ func (a *applied) plainRoot(dir string) string {
 		}
 	}
 	return dir
+}
+
+// handsOver reports whether OLM, an engine or another controller installs or applies what an object names or has.
+func handsOver(o *manifest.Object) bool {
+	return isOfOLM(o) || isOfEngine(o) || carriers[o.Kind+"."+o.Group()] != ""
 }
 
 // isOfOLM reports whether OLM acts on an object.
