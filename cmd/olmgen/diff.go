@@ -176,6 +176,10 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (comparison, erro
 	if err := cmp.Or(f.readTrees(cmd, &sides), f.roots.checkRepos()); err != nil {
 		return nil, err
 	}
+	for _, value := range f.roots.repos {
+		address, _, _ := strings.Cut(value, "=")
+		note(cmd, "--repo has one state of %s: a change of the revision that the tree names is not compared", address)
+	}
 	values := slices.Concat(f.catalogs.values, f.oldCatalogs)
 	if err := checkCatalogNames(cmd, values, options.Cluster, sides[0].tree, sides[1].tree); err != nil {
 		return nil, err

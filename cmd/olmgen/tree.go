@@ -212,7 +212,7 @@ func (f *treeFlags) sayDuplicates(cmd *cobra.Command, old, t *tree.Tree) {
 				})
 			})
 		}
-		list = append(without(list, before), without(before, list)...)
+		list = without(list, before)
 	}
 	for _, d := range list {
 		if d.Roots {

@@ -231,7 +231,11 @@ func (g generation) git(at string, of map[string]any) (sets []parameters, err *m
 		case e.dir && wanted(e.rel):
 			add(e.rel, "", set(nil))
 		case !e.dir && len(patterns) > 0 && matcher.Match(strings.Split(e.rel, "/"), false):
-			for _, v := range g.fileParameters(filepath.Join(top, filepath.FromSlash(e.rel))) {
+			found, bad := g.fileParameters(filepath.Join(top, filepath.FromSlash(e.rel)))
+			if bad != nil {
+				err = cmp.Or(err, g.by.Errorf(at+".files", "%s", bad))
+			}
+			for _, v := range found {
 				add(path.Dir(e.rel), path.Base(e.rel), set(v))
 			}
 		}
@@ -285,24 +289,27 @@ func (x *explorer) repositoryEntries(top string) []entry {
 }
 
 // fileParameters reads the file of a generator: a mapping, or a list of them.
-func (x *explorer) fileParameters(file string) (sets []any) {
+func (x *explorer) fileParameters(file string) (sets []any, err error) {
 	data, err := whole.ReadFile(file, budget.File)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	docs, err := manifest.ReadFile(x.name(file), data, whole.Limits(budget.TreeFile))
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	for _, d := range docs {
 		v, err := d.Value()
+		if err != nil {
+			return nil, err
+		}
 		if list, isList := v.([]any); isList {
 			sets = append(sets, list...)
-		} else if err == nil {
+		} else {
 			sets = append(sets, v)
 		}
 	}
-	return sets
+	return sets, nil
 }
 
 // Actions that have the value of a parameter, or a segment of a path.

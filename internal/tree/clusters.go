@@ -57,11 +57,20 @@ func (a *applied) gather(t *Tree) {
 		}
 		return dirs[name]
 	}, func(same, all []Root) []Root {
-		apart := map[string]bool{}
-		objects := lists.Map(all, func(r Root) []*manifest.Object { return r.Objects })
-		for _, pair := range excluding(slices.Concat(objects...)) {
-			if pair[0].Root != pair[1].Root {
-				apart[pair[0].Root], apart[pair[1].Root] = true, true
+		apart, in := map[string]bool{}, map[*manifest.Object]string{} // an object may be one of a base of several
+		var objects []*manifest.Object
+		for _, r := range all {
+			for _, o := range r.Objects {
+				in[o] = r.Name
+			}
+			objects = append(objects, r.Objects...)
+		}
+		for _, pair := range excluding(objects) {
+			if a, b := in[pair[0]], in[pair[1]]; a != b {
+				apart[a], apart[b] = true, true
+				t.Templated = append(t.Templated, pair[1].Errorf("", "%s and %s (%s:%d) exclude each other: %s and %s, "+
+					"overlays of one name, are not taken for one cluster", pair[1].Identity(), pair[0].Identity(),
+					pair[0].File, pair[0].Line, b, a))
 			}
 		}
 		same = slices.DeleteFunc(same, func(r Root) bool { return apart[r.Name] })

@@ -350,6 +350,11 @@ func withTemplates(objects []*manifest.Object) (all []*manifest.Object, unknown 
 	return all, unknown
 }
 
+// unbuilt reports whether a file is beside a kustomization that cannot be built: nobody knows whether it is a part of it.
+func (x *explorer) unbuilt(file string) bool {
+	return slices.ContainsFunc(x.nodes, func(n *node) bool { return n.unknown != nil && n.name == path.Dir(file) })
+}
+
 func (x *explorer) list() (list []Root) {
 	for _, n := range x.nodes {
 		if x.variants[n.dir] > 1 && n.by != nil { // others apply the directory in another way

@@ -247,6 +247,7 @@ func (a *applied) complete(t *Tree) error {
 		})
 		t.Skipped = slices.DeleteFunc(t.Skipped, func(s Skipped) bool { return x.rendered(s.Path) })
 		t.Files += len(a.reached)
+		plain = slices.DeleteFunc(plain, func(o *manifest.Object) bool { return x.unbuilt(o.File) })
 		applies := a.plainRoots(t, plain)
 		a.unapplied(t, func(file string) bool { return applies[path.Dir(file)] && !a.apart(file) })
 	}

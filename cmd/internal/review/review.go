@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -281,7 +282,35 @@ func ClusterPairs(trees [2]*tree.Tree) (list []ClusterPair) {
 			list[j].Sides[i] = &c
 		}
 	}
-	return list
+	if trees[0] == nil || trees[1] == nil {
+		return list
+	}
+	return moved(list, trees)
+}
+
+// moved pairs what only NEW has with what only OLD has, where an object of one file is in both: the cluster has another
+// name, because a kustomization or an object of an engine says more of it.
+func moved(list []ClusterPair, trees [2]*tree.Tree) []ClusterPair {
+	files := func(side int, p ClusterPair) map[string]bool {
+		return lists.Set(p.Sides[side].Objects, func(o *manifest.Object) string {
+			return relative(trees[side], o.File) + " " + world.Key(o, "")
+		})
+	}
+	for i := range list {
+		if list[i].Sides[1] == nil || list[i].Sides[0] != nil {
+			continue
+		}
+		now := files(1, list[i])
+		j := slices.IndexFunc(list, func(p ClusterPair) bool {
+			return p.Sides[1] == nil && p.Sides[0] != nil && lists.Any(maps.Keys(files(0, p)), func(key string) bool {
+				return now[key]
+			})
+		})
+		if j >= 0 {
+			list[i].Sides[0], list[j].Sides[0] = list[j].Sides[0], nil
+		}
+	}
+	return slices.DeleteFunc(list, func(p ClusterPair) bool { return p.Sides[0] == nil && p.Sides[1] == nil })
 }
 
 // Equal reports whether a cluster has the same objects on both sides.

@@ -76,6 +76,15 @@ func wraps(g *manifest.Object) (list []wrapped, namespace any) {
 func (b *Builder) noteManifests(k *Kustomization, g *manifest.Object) error {
 	k.policies = append(k.policies, g)
 	list, _ := wraps(g)
+	v, _ := g.Value()
+	if len(list) == 0 {
+		return g.Errorf("policies", "no policy has manifests")
+	}
+	for i, p := range items(v["policies"]) {
+		if len(items(mapping(p)["manifests"])) == 0 {
+			return g.Errorf(fmt.Sprintf("policies[%d].manifests", i), "the policy has none")
+		}
+	}
 	for _, w := range list {
 		abs, err := b.inside(filepath.Join(k.Dir, filepath.FromSlash(w.path)))
 		names := []string{w.path}
