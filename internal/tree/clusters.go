@@ -68,9 +68,9 @@ func (a *applied) gather(t *Tree) {
 		for _, pair := range excluding(objects) {
 			if a, b := in[pair[0]], in[pair[1]]; a != b {
 				apart[a], apart[b] = true, true
-				t.Templated = append(t.Templated, pair[1].Errorf("", "%s and %s (%s:%d) exclude each other: %s and %s, "+
-					"overlays of one name, are not taken for one cluster", pair[1].Identity(), pair[0].Identity(),
-					pair[0].File, pair[0].Line, b, a))
+				t.Templated = append(t.Templated, pair[1].Errorf("", "%s and %s (%s:%d) exclude each other: "+
+					"%s and %s, overlays of one name, are not taken for one cluster", pair[1].Identity(),
+					pair[0].Identity(), pair[0].File, pair[0].Line, b, a))
 			}
 		}
 		same = slices.DeleteFunc(same, func(r Root) bool { return apart[r.Name] })
@@ -79,6 +79,11 @@ func (a *applied) gather(t *Tree) {
 		}
 		return same
 	})
+	t.undecided()
+}
+
+// undecided finds the roots that are in no cluster with others, and those of them that are overlays of one directory.
+func (t *Tree) undecided() {
 	in, on := map[string]int{}, map[string]int{}
 	for _, r := range t.Roots {
 		in[r.Cluster]++

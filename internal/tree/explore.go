@@ -350,7 +350,7 @@ func withTemplates(objects []*manifest.Object) (all []*manifest.Object, unknown 
 	return all, unknown
 }
 
-// unbuilt reports whether a file is beside a kustomization that cannot be built: nobody knows whether it is a part of it.
+// unbuilt reports whether a file is beside a kustomization that cannot be built, and may be a part of it.
 func (x *explorer) unbuilt(file string) bool {
 	return slices.ContainsFunc(x.nodes, func(n *node) bool { return n.unknown != nil && n.name == path.Dir(file) })
 }

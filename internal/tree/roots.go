@@ -95,6 +95,13 @@ func apply(ctx context.Context, files []file, paths []string, o Options) *applie
 	if len(a.paths) == 0 {
 		return a
 	}
+	a.findRoots(ctx, dirs, named)
+	return a
+}
+
+// findRoots finds the roots among the kustomizations in directories. named are those that are paths.
+func (a *applied) findRoots(ctx context.Context, dirs []string, named map[string]bool) {
+	o := a.options
 	for _, p := range a.paths {
 		named[p.real] = true
 	}
@@ -118,7 +125,6 @@ func apply(ctx context.Context, files []file, paths []string, o Options) *applie
 			a.asked[k] = named[dir]
 		}
 	}
-	return a
 }
 
 // follow loads kustomizations and all that they build on, and notes the files. It returns the directories of bases.
@@ -224,23 +230,7 @@ func (a *applied) complete(t *Tree) error {
 		return x.tooMany
 	}
 	if len(x.nodes) == 0 {
-		root := Root{Objects: lists.Filter(plain, func(o *manifest.Object) bool {
-			if a.loose(o.File) {
-				t.Unapplied = append(t.Unapplied, o.File)
-			}
-			return !a.loose(o.File)
-		})}
-		if len(a.paths) > 0 {
-			root.Name = a.options.name(a.paths[0].name, ".")
-		}
-		t.Roots = []Root{root}
-		if len(a.paths) == 1 && !a.options.Strict {
-			branch := a.branches(root.Name, root.Objects)
-			for i, of := range lists.Groups(root.Objects, branch) {
-				t.Roots = append(t.Roots[:i], Root{Name: branch(of[0]), Objects: of})
-			}
-		}
-		a.unapplied(t, func(file string) bool { return !a.apart(file) })
+		a.onlyPlain(t, plain)
 	} else {
 		plain = slices.DeleteFunc(slices.Clone(plain), func(o *manifest.Object) bool {
 			return x.taken[o.File] || x.rendered(o.File)
@@ -272,6 +262,27 @@ func (a *applied) complete(t *Tree) error {
 		}
 	}
 	return nil
+}
+
+// onlyPlain makes the roots of a tree without kustomizations and engines.
+func (a *applied) onlyPlain(t *Tree, plain []*manifest.Object) {
+	root := Root{Objects: lists.Filter(plain, func(o *manifest.Object) bool {
+		if a.loose(o.File) {
+			t.Unapplied = append(t.Unapplied, o.File)
+		}
+		return !a.loose(o.File)
+	})}
+	if len(a.paths) > 0 {
+		root.Name = a.options.name(a.paths[0].name, ".")
+	}
+	t.Roots = []Root{root}
+	if len(a.paths) == 1 && !a.options.Strict {
+		branch := a.branches(root.Name, root.Objects)
+		for i, of := range lists.Groups(root.Objects, branch) {
+			t.Roots = append(t.Roots[:i], Root{Name: branch(of[0]), Objects: of})
+		}
+	}
+	a.unapplied(t, func(file string) bool { return !a.apart(file) })
 }
 
 // hide takes out the objects that a later one takes the place of.

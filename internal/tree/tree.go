@@ -276,13 +276,8 @@ func (f file) parse(data []byte, limits manifest.Limits) result {
 			}
 		}
 		for _, o := range objects {
-			if strings.Contains(o.Name, "{{") || strings.Contains(o.Namespace, "{{") {
-				return f.refused(data, o.Errorf("metadata", templated))
-			}
-			if bytes.Contains(data, []byte("{{")) { // {{ x }} is a mapping whose key is one
-				if _, err := o.Value(); err != nil {
-					return f.refused(data, err)
-				}
+			if err := templateOf(o, data); err != nil {
+				return f.refused(data, err)
 			}
 			switch { // an API server stores objects; configuration files only look like them
 			case o.Group() == kustomization.Group:
@@ -300,6 +295,18 @@ func (f file) parse(data []byte, limits manifest.Limits) result {
 		r.stray.Msg += ", also in " + text.Count(r.count-1, "document") + " below"
 	}
 	return r
+}
+
+// templateOf returns why an object of a template is none: {{ x }} is a mapping whose key is one.
+func templateOf(o *manifest.Object, data []byte) error {
+	if strings.Contains(o.Name, "{{") || strings.Contains(o.Namespace, "{{") {
+		return o.Errorf("metadata", templated)
+	}
+	if !bytes.Contains(data, []byte("{{")) {
+		return nil
+	}
+	_, err := o.Value()
+	return err
 }
 
 // patternSubscriptions returns where the values of a validated pattern have Subscriptions

@@ -406,7 +406,8 @@ func (b *Builder) plugins(k *Kustomization) error {
 				}
 				docs = s.docs
 			}
-			if list.field == "generators" && len(docs) > 0 && !slices.ContainsFunc(docs, func(d *manifest.Document) bool {
+			generates := list.field == "generators" && len(docs) > 0
+			if generates && !slices.ContainsFunc(docs, func(d *manifest.Document) bool {
 				o, err := d.Object()
 				_, broken := d.Value()
 				return err != nil || broken != nil || !makesPolicies(o)

@@ -50,7 +50,9 @@ func wraps(g *manifest.Object) (list []wrapped, namespace any) {
 	policies := items(v["policies"])
 	if g.Kind == kindPolicyGenTemplate {
 		defaults = merged(mapping(v["spec"]), map[string]any{"namespace": meta["namespace"]})
-		policies = lists.Map(items(defaults["sourceFiles"]), func(f any) any { return map[string]any{"manifests": []any{f}} })
+		policies = lists.Map(items(defaults["sourceFiles"]), func(f any) any {
+			return map[string]any{"manifests": []any{f}}
+		})
 	}
 	for i, item := range policies {
 		policy := merged(defaults, mapping(item))
@@ -59,10 +61,12 @@ func wraps(g *manifest.Object) (list []wrapped, namespace any) {
 			w := wrapped{policy: olm.Text(policy["name"]), path: olm.Text(conf["path"]),
 				field:  fmt.Sprintf("policies[%d].manifests[%d]", i, j),
 				action: cmp.Or(olm.Text(conf["remediationAction"]), "inform"), disabled: policy["disabled"] == true,
-				compliance: cmp.Or(olm.Text(conf["complianceType"]), "musthave"), patches: items(mapping(item)["patches"]),
-				placement: fmt.Sprint(policy["placement"], policy["policySets"], policy["bindingRules"])}
+				compliance: cmp.Or(olm.Text(conf["complianceType"]), "musthave"),
+				patches:    items(mapping(item)["patches"]),
+				placement:  fmt.Sprint(policy["placement"], policy["policySets"], policy["bindingRules"])}
 			if g.Kind == kindPolicyGenTemplate {
-				w.policy, w.field = fmt.Sprint(meta["name"], "-", conf["policyName"]), fmt.Sprintf("spec.sourceFiles[%d]", i)
+				w.policy = fmt.Sprint(meta["name"], "-", conf["policyName"])
+				w.field = fmt.Sprintf("spec.sourceFiles[%d]", i)
 				w.path = filepath.Join("source-crs", olm.Text(conf["fileName"]))
 				w.overlay = only(mapping(item), "metadata", "spec", "data", "status", "binaryData", "stringData")
 			}
@@ -139,8 +143,8 @@ func (b *Builder) addPolicies(k *Kustomization) error {
 			s.objects, s.data = append(s.objects, o), append(append(s.data, "---\n"...), manifest.Encode(v)...)
 		}
 		if idle > 0 {
-			b.Unsaid = append(b.Unsaid, g.Errorf("", "the policies only inform about %s: what somebody enforces of it is "+
-				"not in the report", text.Count(idle, "object")))
+			b.Unsaid = append(b.Unsaid, g.Errorf("", "the policies only inform about %s: what somebody enforces of it "+
+				"is not in the report", text.Count(idle, "object")))
 		}
 	}
 	s.count = len(s.objects)
@@ -153,7 +157,7 @@ func (b *Builder) addPolicies(k *Kustomization) error {
 func (b *Builder) manifests(k *Kustomization, entry string) (list []*manifest.Object, err error) {
 	abs, err := b.inside(filepath.Join(k.Dir, filepath.FromSlash(entry)))
 	if err != nil {
-		return nil, nil // noteManifests says it
+		return nil, nil //nolint:nilerr // noteManifests says it
 	}
 	if base := b.Load(abs); base != nil {
 		return b.Build(base)
@@ -273,8 +277,8 @@ func (w wrapped) patched(g, o *manifest.Object, only bool) (*manifest.Object, er
 	}), nil
 }
 
-// overlaid returns a value with what a PolicyGenTemplate sets in it (policyBuilder.go, setValues). A text that is empty or
-// begins with "$" is one that the file has no value for.
+// overlaid returns a value with what a PolicyGenTemplate sets in it (policyBuilder.go, setValues). A text that is empty
+// or begins with "$" is one that the file has no value for.
 func overlaid(v, own any) any {
 	switch was := v.(type) {
 	case map[string]any:
