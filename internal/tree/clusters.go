@@ -197,8 +197,10 @@ func (a *applied) branches(root string, objects []*manifest.Object) func(*manife
 		for n < min(len(dirs[0]), len(dirs[1])) && dirs[0][n] == dirs[1][n] {
 			n++
 		}
-		if n < len(dirs[0]) && n < len(dirs[1]) { // neither is in the other
-			apart[strings.Join(dirs[0][:n+1], "/")], apart[strings.Join(dirs[1][:n+1], "/")] = true, true
+		for _, dir := range dirs {
+			if n < len(dir) { // the other one may be around it
+				apart[strings.Join(dir[:n+1], "/")] = true
+			}
 		}
 	}
 	return func(o *manifest.Object) string {
@@ -235,7 +237,8 @@ func (a *applied) clusterDir(root string) (dir string, shared bool) {
 	if i > 0 && i < len(segments) && segments[i] == "overlays" {
 		i++
 	}
-	if i > 0 && i < len(segments) && !isNoCluster(segments[i]) {
+	forAll := []string{"base", "bases", "common", "default", "shared", "all"}
+	if i > 0 && i < len(segments) && !slices.Contains(forAll, segments[i]) {
 		return strings.Join(segments[:i+1], "/"), true
 	}
 	return root, false
