@@ -43,7 +43,7 @@ type pinFlags struct {
 }
 
 func newCatalogPin() *cobra.Command {
-	var f pinFlags
+	f := pinFlags{catalogs: treeCatalogs{complete: true}}
 	cmd := command("pin PATH...|-f FILE -o DIR", "Make catalogs that hold what Git approved, and nothing newer",
 		args(0, many, ""), f.run)
 	flags := cmd.Flags()
@@ -89,9 +89,8 @@ func (f *pinFlags) checkFlags(cmd *cobra.Command, paths []string) error {
 		return &usageError{"-o is missing", "name the directory of the pin"}
 	case f.check && (f.dryRun || f.force):
 		return &usageError{"--check cannot be given with " + given(cmd, "dry-run", "force"), "give one of them"}
-	case f.file != "" && given(cmd, append([]string{"namespace"}, catalogFlags...)...) != "":
-		name := given(cmd, append([]string{"namespace"}, catalogFlags...)...)
-		return &usageError{name + " is for the objects of a PATH",
+	case f.file != "" && given(cmd, "catalog", "namespace", "approve-all") != "":
+		return &usageError{given(cmd, "catalog", "namespace", "approve-all") + " is for the objects of a PATH",
 			"the catalog of an operator is its source"}
 	}
 	return nil

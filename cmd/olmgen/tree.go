@@ -260,7 +260,7 @@ const mostFields = 8
 type treeCatalogs struct {
 	values     []string
 	approveAll bool
-	complete   bool
+	complete   bool                  // what the tree lacks is missing
 	reader     *review.ContentReader // of a run
 	around     []*manifest.Object    // what else may ask for packages
 	every      bool                  // all packages are wanted, whoever asks
@@ -271,7 +271,9 @@ func (f *treeCatalogs) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.values, "catalog", nil, "content of a CatalogSource, or without NAMESPACE/ of a "+
 		"ClusterCatalog, `[[NAMESPACE/]NAME=]DIR[,priority=N]`; without a name, of all others; may be repeated")
 	registerApproveAll(flags, &f.approveAll)
-	registerComplete(flags, &f.complete)
+	if !f.complete {
+		registerComplete(flags, &f.complete)
+	}
 }
 
 // registerComplete adds the flag that says that what the tree lacks is missing.

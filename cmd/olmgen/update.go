@@ -201,7 +201,7 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 			return err == nil && label == name && o.Kind == olm.KindClusterExtension
 		})
 	}
-	serving := treeCatalogs{values: lock.Serving(f.catalogs, selected), checked: true}
+	serving := treeCatalogs{values: lock.Serving(f.catalogs, selected), checked: true, complete: true}
 	catalogs, err := serving.open(cmd, t, f.render.source)
 	if err != nil {
 		return nil, nil, err

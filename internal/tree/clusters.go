@@ -237,19 +237,24 @@ func (a *applied) clusterDir(root string) (dir string, shared bool) {
 	if i > 0 && i < len(segments) && segments[i] == "overlays" {
 		i++
 	}
-	forAll := []string{"base", "bases", "common", "default", "shared", "all"}
-	if i > 0 && i < len(segments) && !slices.Contains(forAll, segments[i]) {
+	if i > 0 && i < len(segments) && !isForAll(segments[i]) {
 		return strings.Join(segments[:i+1], "/"), true
 	}
 	return root, false
 }
 
-// noCluster are names of directories that stand for all clusters, for a part of one, or for a channel or a release.
-var noCluster = lazy.Regexp(`^(bases?|default|common|shared|all|overlays?|components?|operators?|instances?|` +
+// isForAll reports whether a directory has what all clusters share.
+func isForAll(name string) bool {
+	return slices.Contains([]string{"base", "bases", "common", "default", "shared", "all"}, name)
+}
+
+// noCluster are names of overlays for a part of a cluster, or for a channel or a release.
+var noCluster = lazy.Regexp(`^(overlays?|components?|operators?|instances?|` +
 	`apps?|applications?|examples?|samples?|main|master|latest|alpha|beta|v?[0-9.]+|` +
 	`(stable|fast|candidate|eus|release|preview|(tech|dev)-preview)([-.].*)?|.*[0-9]\.[0-9x].*)$`)
 
-func isNoCluster(name string) bool { return noCluster().MatchString(name) }
+// isNoCluster reports whether an overlay is not one for a cluster.
+func isNoCluster(name string) bool { return isForAll(name) || noCluster().MatchString(name) }
 
 // chosen returns the directory of Options.Clusters that a root is below.
 func (a *applied) chosen(root string) (string, bool) {

@@ -26,9 +26,10 @@ import (
 var engineKinds = map[string]string{"Application": "argoproj.io", "ApplicationSet": "argoproj.io",
 	"Kustomization": "kustomize.toolkit.fluxcd.io", "HelmRelease": "helm.toolkit.fluxcd.io"}
 
-// anyTop is what olmgen says of a path that every repository has.
+// errGenerator is about a text that a generator has not filled.
 var errGenerator = errors.New("it depends on its generator")
 
+// anyTop is what olmgen reports of a path that every repository has.
 const anyTop = "the path is the top of a repository, which may be another one"
 
 type target struct {

@@ -238,7 +238,7 @@ func (a *applied) complete(t *Tree) error {
 		t.Skipped = slices.DeleteFunc(t.Skipped, func(s Skipped) bool { return x.rendered(s.Path) })
 		t.Files += len(a.reached)
 		plain = slices.DeleteFunc(plain, func(o *manifest.Object) bool { return x.unbuilt(o.File) })
-		applies := a.plainRoots(t, plain)
+		applies := a.plainRoots(t, plain, x.nodes)
 		a.unapplied(t, func(file string) bool { return applies[path.Dir(file)] && !a.apart(file) })
 	}
 	for i := range t.Roots {
@@ -310,7 +310,7 @@ func (a *applied) given(root string) bool {
 
 // plainRoots adds the directories of which no kustomization names anything, if they are a path of Read or have objects
 // of OLM or of a GitOps engine: nobody knows whether something applies the others. It returns their names.
-func (a *applied) plainRoots(t *Tree, plain []*manifest.Object) (applies map[string]bool) {
+func (a *applied) plainRoots(t *Tree, plain []*manifest.Object, built []*node) (applies map[string]bool) {
 	applies = map[string]bool{}
 	beside := map[string]bool{} // directories of which a kustomization names something
 	for file := range a.reached {
@@ -327,8 +327,9 @@ func (a *applied) plainRoots(t *Tree, plain []*manifest.Object) (applies map[str
 		applies[dir] = applies[dir] || o.File == StdinFile || a.options.All ||
 			(a.options.Plain || !beside[dir] && handsOver(o)) && !hidden(o.File)
 	}
+	copied := a.copied(plain, built)
 	kept := lists.Filter(plain, func(o *manifest.Object) bool {
-		is := (applies[path.Dir(o.File)] || applies[o.File]) && !a.loose(o.File)
+		is := (applies[path.Dir(o.File)] || applies[o.File]) && !a.loose(o.File) && !copied[path.Dir(o.File)]
 		if !is {
 			t.Unapplied = append(t.Unapplied, o.File)
 		}
@@ -342,6 +343,40 @@ func (a *applied) plainRoots(t *Tree, plain []*manifest.Object) (applies map[str
 		}
 	}
 	return applies
+}
+
+// copied returns the directories, in no cluster directory, whose operators are just those of a root or of another such
+// directory: what a generator wrote, or must write. Nobody knows which one is applied, or where.
+func (a *applied) copied(plain []*manifest.Object, built []*node) map[string]bool {
+	copies := map[string]bool{}
+	if a.options.All || a.options.Plain {
+		return copies
+	}
+	has := map[string]string{} // the first place with some operators, by their texts
+	note := func(place string, objects []*manifest.Object) {
+		texts := lists.Map(lists.Filter(objects, isOfOLM), func(o *manifest.Object) string {
+			v, _ := o.Value()
+			return string(manifest.Encode(v))
+		})
+		operators := strings.Join(lists.SortedUnique(texts), "---\n")
+		if first, is := has[operators]; is && operators != "" {
+			copies[first], copies[place] = true, true
+		} else {
+			has[operators] = place
+		}
+	}
+	for _, n := range built {
+		note(n.name, n.objects)
+	}
+	dir := func(o *manifest.Object) string { return path.Dir(o.File) }
+	for _, objects := range lists.Groups(plain, dir) {
+		if in := dir(objects[0]); !a.isPath(in) {
+			if _, clusters := a.clusterDir(in); !clusters {
+				note(in, objects)
+			}
+		}
+	}
+	return copies
 }
 
 // plainRoot returns the root of a directory of manifests: all that are in no cluster directory are applied together.
