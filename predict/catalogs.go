@@ -35,7 +35,7 @@ type Catalogs struct {
 
 	// Open: beside Gone, what a tree lacks may be there all the same, unless the tree has objects of a cluster.
 	Open      bool
-	elsewhere map[place]string // what other clusters of the tree have, as the end of a sentence
+	elsewhere func(place) string // where other clusters of the tree have it, as the end of a sentence; may be nil
 
 	Partial    bool   // a CatalogSource that is not in Sources may exist
 	OpenShift  bool   // the cluster is one of OpenShift, whatever the tree says
@@ -56,6 +56,14 @@ func (c Catalogs) Without(objects []*manifest.Object) Catalogs {
 // gone reports whether a catalog has left the cluster. That of OLM v1 has no namespace.
 func (c Catalogs) gone(namespace, name string) bool {
 	return c.left(v1alpha1.CatalogSourceKind, namespace, name) || c.left(olm.KindClusterCatalog, namespace, name)
+}
+
+// where returns which other cluster of the tree has what this one lacks, as the end of a sentence.
+func (c Catalogs) where(at place) string {
+	if c.elsewhere == nil {
+		return ""
+	}
+	return c.elsewhere(at)
 }
 
 // left reports whether an object of a kind has left a namespace. An empty name is any.
@@ -562,7 +570,7 @@ func (r *resolution) unknown(s *world.Subscription) *Unknown {
 	if why != "" {
 		return &Unknown{Object: s.Object, Why: why, Disputed: true}
 	}
-	if asked := s.Package + s.Channel; strings.Contains(asked, "{{") || strings.Contains(asked, "${") {
+	if olm.HasPlaceholder(s.Package + s.Channel) {
 		return &Unknown{Object: s.Object, Why: "its package or channel is a template"}
 	}
 	if why = r.unknownCatalog(s); why != "" {
@@ -596,7 +604,7 @@ func (r *resolution) unknownCatalog(s *world.Subscription) string {
 		return "there is no catalog"
 	case slices.ContainsFunc(r.hidden, resolve.Source{Name: s.Source, Namespace: s.SourceNamespace}.Same):
 		return fmt.Sprintf("the content of CatalogSource %s/%s is not known", s.SourceNamespace, s.Source) +
-			r.catalogs.elsewhere[place{v1alpha1.CatalogSourceKind, s.SourceNamespace, s.Source}]
+			r.catalogs.where(place{v1alpha1.CatalogSourceKind, s.SourceNamespace, s.Source})
 	}
 	return ""
 }

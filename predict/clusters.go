@@ -40,18 +40,21 @@ type Scope struct {
 // clusters is said once, with one of them.
 func CheckClusters(ctx context.Context, t *tree.Tree, options func(*tree.Tree) Options) (*Report, error) {
 	clusters := t.Clusters(nil)
-	scope := Scope{Roots: len(t.Roots), Unbuilt: len(t.Unknown()), Clusters: len(clusters),
-		Which: t.ClustersText()}
+	scope := Scope{Roots: len(t.Roots), Unbuilt: len(t.Unknown()), Clusters: len(clusters)}
+	if len(clusters) > 1 {
+		scope.Which = t.ClustersText()
+	}
 	if len(clusters) == 0 {
 		clusters = []tree.Cluster{{}}
 	}
 	all := &Report{}
 	var found []inCluster
+	homes := homesOf(t.Roots)
 	for i, c := range clusters {
 		of := t.Of(c, i == 0)
 		o := options(of)
 		if len(clusters) > 1 {
-			o.cluster, o.Catalogs.elsewhere = c.Name, elsewhere(t.Roots, c.Name)
+			o.cluster, o.Catalogs.elsewhere = c.Name, homes.beside(c.Name)
 		}
 		r, err := Check(ctx, of, o)
 		if err != nil {
@@ -85,15 +88,15 @@ func CheckClusters(ctx context.Context, t *tree.Tree, options func(*tree.Tree) O
 	return all, nil
 }
 
-// elsewhere returns what the roots of other clusters have of what OLM looks for.
-func elsewhere(roots []tree.Root, cluster string) map[place]string {
-	out := map[place]string{}
+// homes are the roots that have what OLM looks for.
+type homes map[place][]tree.Root
+
+func homesOf(roots []tree.Root) homes {
+	h := homes{}
 	for _, r := range roots {
 		for _, o := range r.Objects {
 			at := place{o.Kind, o.Namespace, o.Name}
 			switch {
-			case r.Cluster == cluster:
-				continue
 			case o.Group() == olm.Group && o.Kind == operatorsv1.OperatorGroupKind:
 				at.name = ""
 			case o.Group() == olm.Group && o.Kind == v1alpha1.CatalogSourceKind:
@@ -101,10 +104,21 @@ func elsewhere(roots []tree.Root, cluster string) map[place]string {
 			default:
 				continue
 			}
-			out[at] = cmp.Or(out[at], ", and may be that of "+r.Name)
+			h[at] = append(h[at], r)
 		}
 	}
-	return out
+	return h
+}
+
+// beside returns what the roots of other clusters have, as the end of a sentence.
+func (h homes) beside(cluster string) func(place) string {
+	return func(at place) string {
+		i := slices.IndexFunc(h[at], func(r tree.Root) bool { return r.Cluster != cluster })
+		if i < 0 {
+			return ""
+		}
+		return ", and may be that of " + h[at][i].Name
+	}
 }
 
 // apart returns a note about the custom resources of roots whose CRDs are in other roots, where nothing says that these

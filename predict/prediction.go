@@ -179,7 +179,7 @@ func (c *prediction) findLacking(catalogs Catalogs) {
 		lists.Map(c.csvs, func(v *csv) string { return v.Namespace })...)
 	for _, ns := range asking {
 		if at := (place{operatorsv1.OperatorGroupKind, ns, ""}); !groups[ns] && !catalogs.left(at.kind, ns, "") {
-			c.lacking[ns] = "namespace " + ns + " has no OperatorGroup in the tree" + catalogs.elsewhere[at]
+			c.lacking[ns] = "namespace " + ns + " has no OperatorGroup in the tree" + catalogs.where(at)
 		}
 	}
 	bound := map[rbac.Account]bool{}
@@ -197,7 +197,7 @@ func (c *prediction) findLacking(catalogs Catalogs) {
 			catalogs.left("RoleBinding", at.namespace, ""):
 		case g.lacksAccount(c):
 			g.supposed = true
-			c.lacking[g.Namespace] = account + " is not in the tree" + catalogs.elsewhere[at]
+			c.lacking[g.Namespace] = account + " is not in the tree" + catalogs.where(at)
 		case !bound[rbac.Account{Namespace: at.namespace, Name: at.name}]:
 			c.lacking[g.Namespace] = account + " has no rights in the tree"
 		}

@@ -41,10 +41,13 @@ func Refusals(ctx context.Context, api writes.Checker, release *semver.Version, 
 		return nil, err
 	}
 	for i, a := range answers {
-		level, unless := level(of[i], a.Causes)
+		if len(a.Causes) == 0 {
+			continue
+		}
+		severity, unless := level(of[i], a.Causes)
 		for _, cause := range a.Causes {
 			file, line := of[i].PlaceOf(cause.Field)
-			list = append(list, findings.Finding{Rule: upgrade.RuleRefused.ID, Level: level, File: file,
+			list = append(list, findings.Finding{Rule: upgrade.RuleRefused.ID, Level: severity, File: file,
 				Line: line, Object: of[i].Identity(),
 				Message: writes.Who(release) + " refuses " + cause.String(), Hint: unless})
 		}

@@ -130,7 +130,7 @@ func (f *treeFlags) open(cmd *cobra.Command, paths []string, o tree.Options) (*t
 	return t, nil
 }
 
-// say says what of a tree is not known. What an older state, which may be nil, does not know either is one line.
+// say reports what of a tree is not known. What an older state, which may be nil, does not know either is one line.
 func (f *treeFlags) say(cmd *cobra.Command, old, t *tree.Tree, unknown []*manifest.Error) {
 	f.counting.Lock()
 	defer f.counting.Unlock()
@@ -199,20 +199,17 @@ func refuseSource(cmd *cobra.Command, path string) error {
 		"olmgen validate " + text.Shell(path) + " checks the bundle; olmgen render makes a tree of it"}
 }
 
-// sayDuplicates says which objects of one name differ, in a root or between roots, and do not so in an older state,
+// sayDuplicates reports which objects of one name differ, in a root or between roots, and do not so in an older state,
 // which may be nil.
 func (f *treeFlags) sayDuplicates(cmd *cobra.Command, old, t *tree.Tree) {
 	list := t.Duplicates("")
 	if old != nil {
 		before := old.Duplicates("")
-		without := func(list, other []world.Duplicate) []world.Duplicate {
-			return lists.Filter(list, func(d world.Duplicate) bool {
-				return !slices.ContainsFunc(other, func(o world.Duplicate) bool {
-					return d.Roots == o.Roots && world.Same(d.Object, o.Object) && world.Same(d.Other, o.Other)
-				})
+		list = lists.Filter(list, func(d world.Duplicate) bool {
+			return !slices.ContainsFunc(before, func(o world.Duplicate) bool {
+				return d.Roots == o.Roots && world.Same(d.Object, o.Object) && world.Same(d.Other, o.Other)
 			})
-		}
-		list = without(list, before)
+		})
 	}
 	for _, d := range list {
 		if d.Roots {

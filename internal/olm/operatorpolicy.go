@@ -174,10 +174,13 @@ func Placeholder(o *manifest.Object) string {
 	delete(value, "status")
 	return strings.TrimPrefix(firstText("", value, func(s string) bool {
 		s = strings.TrimSpace(s)
-		return strings.Contains(s, "{{") || strings.Contains(s, "${") || strings.HasPrefix(s, "$") && len(s) > 1 ||
+		return HasPlaceholder(s) || strings.HasPrefix(s, "$") && len(s) > 1 ||
 			strings.HasPrefix(s, "<") && strings.HasSuffix(s, ">")
 	}), ".")
 }
+
+// HasPlaceholder reports whether a text has a template or a variable in braces.
+func HasPlaceholder(s string) bool { return strings.Contains(s, "{{") || strings.Contains(s, "${") }
 
 // firstText returns the first field below a value whose text, or the key of one, is of a kind.
 func firstText(field string, value any, is func(string) bool) string {

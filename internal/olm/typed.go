@@ -42,6 +42,18 @@ func Text(v any) string {
 	return s
 }
 
+// Mapping returns a value that is a mapping, or nil.
+func Mapping(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
+}
+
+// Items returns a value that is a list, or nil.
+func Items(v any) []any {
+	list, _ := v.([]any)
+	return list
+}
+
 // Texts returns the texts in a mapping.
 func Texts(v any) map[string]string {
 	all, _ := v.(map[string]any)

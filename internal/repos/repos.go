@@ -81,7 +81,7 @@ func (r *Repos) Chart(address, name string) string {
 // Named returns the addresses that the tree names, by Normal.
 func (r *Repos) Named() map[string]string { return maps.Clone(r.named) }
 
-// Missing says in an error where what is not there may be.
+// Missing returns an error with the place where what is not there may be.
 func (r *Repos) Missing(e *manifest.Error, address string) *manifest.Error {
 	if dir := r.Dir(address); dir != "" {
 		e.Msg += fmt.Sprintf(" (%s does not have it)", filepath.ToSlash(r.given[dir]))

@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -43,24 +44,24 @@ const (
 // applicationSet returns what the Applications of an ApplicationSet apply.
 func (x *explorer) applicationSet(o *manifest.Object, spec map[string]any) (list []target, unknown []*manifest.Error) {
 	g := generation{x, o, spec["goTemplate"] == true}
-	for i, item := range items(spec["generators"]) {
+	for i, item := range olm.Items(spec["generators"]) {
 		sets, err := g.generate(fmt.Sprintf("spec.generators[%d]", i), item)
 		if err != nil {
 			unknown = append(unknown, err)
 			continue
 		}
-		template := mapping(spec["template"])
-		for _, of := range mapping(item) {
-			template = merged(template, mapping(mapping(of)["template"]), false)
+		template := olm.Mapping(spec["template"])
+		for _, of := range olm.Mapping(item) {
+			template = merged(template, olm.Mapping(olm.Mapping(of)["template"]), false)
 		}
 		for _, p := range sets {
-			app, err := g.application(p, template, str(spec["templatePatch"]))
+			app, err := g.application(p, template, olm.Text(spec["templatePatch"]))
 			if err != nil {
 				unknown = append(unknown, err)
 				continue
 			}
-			targets, why := x.applicationTargets(o, str(mapping(app["metadata"])["name"]), mapping(app["spec"]),
-				"spec.template.spec")
+			name := olm.Text(olm.Mapping(app["metadata"])["name"])
+			targets, why := x.applicationTargets(o, name, olm.Mapping(app["spec"]), "spec.template.spec")
 			list, unknown = append(list, targets...), append(unknown, why...)
 		}
 	}
@@ -73,13 +74,13 @@ func (g generation) application(p parameters, template map[string]any, patch str
 	if err != nil {
 		return nil, g.by.Errorf("spec.template", "%s", err)
 	}
-	app := mapping(filled)
+	app := olm.Mapping(filled)
 	if patch, err = g.text(p, patch); err == nil && patch != "" {
 		var over any
 		if over, err = g.parse(patch); err == nil && isTemplate(patch) {
 			err = errGenerator
 		}
-		app = merged(app, mapping(over), true)
+		app = merged(app, olm.Mapping(over), true)
 	}
 	if err != nil {
 		return nil, g.by.Errorf("spec.templatePatch", "%s", err)
@@ -97,9 +98,9 @@ func (g generation) parse(text string) (any, error) {
 
 // generate returns the sets of a generator.
 func (g generation) generate(at string, item any) (sets []parameters, err *manifest.Error) {
-	kinds := slices.Sorted(maps.Keys(mapping(item)))
+	kinds := slices.Sorted(maps.Keys(olm.Mapping(item)))
 	kind := strings.Join(kinds, " with ") // of several, one is a selector
-	of := mapping(mapping(item)[kind])
+	of := olm.Mapping(olm.Mapping(item)[kind])
 	switch at += "." + kind; kind {
 	case "list":
 		sets, err = g.list(at, of)
@@ -109,7 +110,7 @@ func (g generation) generate(at string, item any) (sets []parameters, err *manif
 		p := parameters{set(nil).values, true}
 		sets, err = []parameters{p}, g.addValues(at, p, of)
 	case "matrix":
-		sets, err = g.matrix(at, items(of["generators"]))
+		sets, err = g.matrix(at, olm.Items(of["generators"]))
 	case "merge":
 		sets, err = g.merge(at, of)
 	default:
@@ -122,14 +123,14 @@ func (g generation) generate(at string, item any) (sets []parameters, err *manif
 }
 
 // set returns a set of the values of a file or list.
-func set(v any) parameters { return parameters{values: merged(nil, mapping(v), true)} }
+func set(v any) parameters { return parameters{values: merged(nil, olm.Mapping(v), true)} }
 
 func (g generation) list(at string, of map[string]any) ([]parameters, *manifest.Error) {
-	more, err := g.parse(str(of["elementsYaml"]))
-	if err != nil || isTemplate(str(of["elementsYaml"])) {
+	more, err := g.parse(olm.Text(of["elementsYaml"]))
+	if err != nil || isTemplate(olm.Text(of["elementsYaml"])) {
 		return nil, g.by.Errorf(at+".elementsYaml", "olmgen does not know its elements")
 	}
-	return lists.Map(slices.Concat(items(of["elements"]), items(more)), set), nil
+	return lists.Map(slices.Concat(olm.Items(of["elements"]), olm.Items(more)), set), nil
 }
 
 // matrix has each set of the first generator with each of the second, which may depend on it.
@@ -154,7 +155,7 @@ func (g generation) matrix(at string, generators []any) (sets []parameters, err 
 // merge has the sets of the first generator, with those of others that have the same values of some keys.
 func (g generation) merge(at string, of map[string]any) (sets []parameters, err *manifest.Error) {
 	where := map[string]int{}
-	for i, item := range items(of["generators"]) {
+	for i, item := range olm.Items(of["generators"]) {
 		more, err := g.generate(fmt.Sprintf("%s.generators[%d]", at, i), item)
 		if err != nil {
 			return nil, err
@@ -184,7 +185,7 @@ func (g generation) merge(at string, of map[string]any) (sets []parameters, err 
 
 // addValues adds what the field values of a generator makes of the parameters.
 func (g generation) addValues(at string, p parameters, of map[string]any) *manifest.Error {
-	filled, err := g.fill(p, mapping(of["values"]))
+	filled, err := g.fill(p, olm.Mapping(of["values"]))
 	if err != nil {
 		return g.by.Errorf(at+".values", "%s", err)
 	}
@@ -193,7 +194,7 @@ func (g generation) addValues(at string, p parameters, of map[string]any) *manif
 }
 
 func (g generation) git(at string, of map[string]any) (sets []parameters, err *manifest.Error) {
-	top := g.topOf(str(of["repoURL"]))
+	top := g.topOf(olm.Text(of["repoURL"]))
 	entries := g.repositoryEntries(top)
 	g.looked += len(entries)
 	if isTemplate(fmt.Sprint(of["repoURL"], of["directories"], of["files"])) || of["pathParamPrefix"] != nil ||
@@ -206,9 +207,9 @@ func (g generation) git(at string, of map[string]any) (sets []parameters, err *m
 		sets = append(sets, p)
 	}
 	wanted := func(dir string) (found bool) {
-		for _, item := range items(of["directories"]) {
-			m := mapping(item)
-			if ok, err := path.Match(clean(str(m["path"])), dir); ok && err == nil {
+		for _, item := range olm.Items(of["directories"]) {
+			m := olm.Mapping(item)
+			if ok, err := path.Match(clean(olm.Text(m["path"])), dir); ok && err == nil {
 				if m["exclude"] == true {
 					return false
 				}
@@ -219,9 +220,10 @@ func (g generation) git(at string, of map[string]any) (sets []parameters, err *m
 	}
 	var patterns []gitignore.Pattern
 	for _, not := range []string{"", "!"} {
-		for _, item := range items(of["files"]) {
-			if mapping(item)["exclude"] == true == (not != "") {
-				patterns = append(patterns, gitignore.ParsePattern(not+"/"+clean(str(mapping(item)["path"])), nil))
+		for _, item := range olm.Items(of["files"]) {
+			if olm.Mapping(item)["exclude"] == true == (not != "") {
+				glob := clean(olm.Text(olm.Mapping(item)["path"]))
+				patterns = append(patterns, gitignore.ParsePattern(not+"/"+glob, nil))
 			}
 		}
 	}
@@ -322,13 +324,13 @@ var (
 func (p parameters) value(name, item string) (string, bool) {
 	var v any = p.values
 	for key := range strings.SplitSeq(strings.Trim(name+"."+item, "."), ".") {
-		if i, err := strconv.Atoi(key); err == nil && i < len(items(v)) {
-			v = items(v)[i]
+		if i, err := strconv.Atoi(key); err == nil && i < len(olm.Items(v)) {
+			v = olm.Items(v)[i]
 		} else {
-			v = mapping(v)[key]
+			v = olm.Mapping(v)[key]
 		}
 	}
-	return fmt.Sprint(v), v != nil && mapping(v) == nil && items(v) == nil
+	return fmt.Sprint(v), v != nil && olm.Mapping(v) == nil && olm.Items(v) == nil
 }
 
 // fill writes parameters into the texts of a value. What is not known of an open set stays.

@@ -2,12 +2,12 @@ package tree
 
 import (
 	"bytes"
-	"io/fs"
 	"path/filepath"
 	"slices"
 
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/tree/kustomization"
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/internal/world"
@@ -95,14 +95,7 @@ func (x *explorer) filesOf(k *kustomization.Kustomization, dir string) []string 
 	if k != nil {
 		return x.builder.Closure(k)
 	}
-	var all []string
-	_ = filepath.WalkDir(dir, func(file string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.Type().IsRegular() {
-			all = append(all, file)
-		}
-		return nil
-	})
-	return all
+	return regular.Files(dir)
 }
 
 // Differing returns what is applied and not known of one of two trees only, and how much is known of neither.

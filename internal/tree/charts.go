@@ -31,11 +31,11 @@ type release struct {
 // release returns how Argo CD renders the chart of a source (argoproj/argo-cd: reposerver/repository/repository.go,
 // helmTemplate). asked: it must be a chart.
 func (s *argoSource) release(asked bool) *release {
-	helm := mapping(s.value["helm"])
+	helm := olm.Mapping(s.value["helm"])
 	r := &release{name: s.app, asked: asked || s.value["helm"] != nil, Release: charts.Release{Name: s.app,
 		Namespace: s.namespace, CRDs: helm["skipCrds"] != true, SkipSchema: helm["skipSchemaValidation"] == true,
-		KubeVersion: str(helm["kubeVersion"]), APIVersions: texts(helm["apiVersions"])}}
-	if name := str(helm["releaseName"]); name != "" {
+		KubeVersion: olm.Text(helm["kubeVersion"]), APIVersions: texts(helm["apiVersions"])}}
+	if name := olm.Text(helm["releaseName"]); name != "" {
 		r.Name = name
 	}
 	if !r.asked && (s.value["kustomize"] != nil || s.value["directory"] != nil) {
@@ -70,20 +70,20 @@ func (a argoValues) add(to *charts.Release) error {
 		}
 		to.Values = append(to.Values, charts.Value{YAML: text})
 	}
-	if own := mapping(a.helm["valuesObject"]); len(own) > 0 {
+	if own := olm.Mapping(a.helm["valuesObject"]); len(own) > 0 {
 		v, err := charts.ValuesOf(own)
 		if err != nil {
 			return a.errorf("valuesObject", "%s", err)
 		}
 		to.Values = append(to.Values, v)
-	} else if own := str(a.helm["values"]); own != "" {
+	} else if own := olm.Text(a.helm["values"]); own != "" {
 		to.Values = append(to.Values, charts.Value{YAML: own})
 	}
 	var forced []charts.Value
-	for _, item := range items(a.helm["parameters"]) {
-		p := mapping(item)
-		value := withCommas(a.env.Replace(str(p["value"])))
-		v := charts.Value{Set: str(p["name"]) + "=" + value, Text: p["forceString"] == true}
+	for _, item := range olm.Items(a.helm["parameters"]) {
+		p := olm.Mapping(item)
+		value := withCommas(a.env.Replace(olm.Text(p["value"])))
+		v := charts.Value{Set: olm.Text(p["name"]) + "=" + value, Text: p["forceString"] == true}
 		if v.Text {
 			forced = append(forced, v)
 		} else {
@@ -91,13 +91,13 @@ func (a argoValues) add(to *charts.Release) error {
 		}
 	}
 	to.Values = append(to.Values, forced...)
-	for i, item := range items(a.helm["fileParameters"]) {
-		p := mapping(item)
-		text, err := a.read(fmt.Sprintf("fileParameters[%d].path", i), str(p["path"]), false)
+	for i, item := range olm.Items(a.helm["fileParameters"]) {
+		p := olm.Mapping(item)
+		text, err := a.read(fmt.Sprintf("fileParameters[%d].path", i), olm.Text(p["path"]), false)
 		if err != nil {
 			return err
 		}
-		to.Values = append(to.Values, charts.Value{Set: str(p["name"]) + "=file", File: &text})
+		to.Values = append(to.Values, charts.Value{Set: olm.Text(p["name"]) + "=file", File: &text})
 	}
 	return nil
 }
@@ -141,8 +141,8 @@ func withCommas(value string) string {
 }
 
 func texts(v any) (list []string) {
-	for _, item := range items(v) {
-		list = append(list, str(item))
+	for _, item := range olm.Items(v) {
+		list = append(list, olm.Text(item))
 	}
 	return list
 }
@@ -150,16 +150,16 @@ func texts(v any) (list []string) {
 // fluxRelease returns how Flux renders the chart of a HelmRelease (fluxcd/helm-controller: internal/action/install.go,
 // fluxcd/source-controller: internal/helm/chart/builder_local.go).
 func (x *explorer) fluxRelease(o *manifest.Object, spec map[string]any) ([]target, []*manifest.Error) {
-	chart, field := mapping(mapping(spec["chart"])["spec"]), "spec.chart.spec.chart"
-	ref, name := mapping(chart["sourceRef"]), str(chart["chart"])
+	chart, field := olm.Mapping(olm.Mapping(spec["chart"])["spec"]), "spec.chart.spec.chart"
+	ref, name := olm.Mapping(chart["sourceRef"]), olm.Text(chart["chart"])
 	if spec["chartRef"] != nil {
-		ref, name, field = mapping(spec["chartRef"]), "", "spec.chartRef"
+		ref, name, field = olm.Mapping(spec["chartRef"]), "", "spec.chartRef"
 	}
 	address := x.fluxAddress(o, ref)
 	var dir, files string // what valuesFiles are relative to
 	var err *manifest.Error
 	switch {
-	case len(items(spec["postRenderers"])) > 0:
+	case len(olm.Items(spec["postRenderers"])) > 0:
 		err = o.Errorf("spec.postRenderers", "olmgen does not run postRenderers")
 	case ref["kind"] == "GitRepository":
 		dir, err = x.dirOf(o, field, address, name)
@@ -173,9 +173,9 @@ func (x *explorer) fluxRelease(o *manifest.Object, spec map[string]any) ([]targe
 	if err != nil {
 		return nil, []*manifest.Error{err}
 	}
-	install := mapping(spec["install"])
-	namespace, at := str(spec["targetNamespace"]), "spec.targetNamespace"
-	if name = str(spec["releaseName"]); name == "" {
+	install := olm.Mapping(spec["install"])
+	namespace, at := olm.Text(spec["targetNamespace"]), "spec.targetNamespace"
+	if name = olm.Text(spec["releaseName"]); name == "" {
 		name = strings.TrimPrefix(namespace+"-"+o.Name, "-")
 	}
 	if len(name) > 53 { // fluxcd/helm-controller: internal/release/name.go
@@ -197,7 +197,7 @@ func (x *explorer) fluxRelease(o *manifest.Object, spec map[string]any) ([]targe
 
 // fluxValues adds the values of a HelmRelease (fluxcd/pkg: chartutil/values.go, ChartValuesFromReferences).
 func (x *explorer) fluxValues(o *manifest.Object, spec map[string]any, top string, to *charts.Release) error {
-	chart := mapping(mapping(spec["chart"])["spec"])
+	chart := olm.Mapping(olm.Mapping(spec["chart"])["spec"])
 	for i, name := range texts(chart["valuesFiles"]) {
 		text, err := x.valueFile(o, fmt.Sprintf("spec.chart.spec.valuesFiles[%d]", i), top,
 			filepath.Join(top, filepath.FromSlash(clean(name))), chart["ignoreMissingValuesFiles"] == true)
@@ -206,13 +206,13 @@ func (x *explorer) fluxValues(o *manifest.Object, spec map[string]any, top strin
 		}
 		to.Defaults = append(to.Defaults, text)
 	}
-	for i, item := range items(spec["valuesFrom"]) {
-		from := mapping(item)
-		key := str(from["valuesKey"])
+	for i, item := range olm.Items(spec["valuesFrom"]) {
+		from := olm.Mapping(item)
+		key := olm.Text(from["valuesKey"])
 		if key == "" {
 			key = "values.yaml"
 		}
-		kind, name, path := str(from["kind"]), str(from["name"]), str(from["targetPath"])
+		kind, name, path := olm.Text(from["kind"]), olm.Text(from["name"]), olm.Text(from["targetPath"])
 		text, ok := textOf(x.holder("", kind, o, "", name), key)
 		switch {
 		case !ok && from["optional"] == true:
@@ -228,7 +228,7 @@ func (x *explorer) fluxValues(o *manifest.Object, spec map[string]any, top strin
 			to.Values = append(to.Values, charts.Value{Set: path + "=" + plain, Text: plain != text})
 		}
 	}
-	if own := mapping(spec["values"]); len(own) > 0 {
+	if own := olm.Mapping(spec["values"]); len(own) > 0 {
 		v, err := charts.ValuesOf(own)
 		if err != nil {
 			return o.Errorf("spec.values", "%s", err)
@@ -245,7 +245,7 @@ func textOf(o *manifest.Object, key string) (string, bool) {
 	}
 	for _, field := range []string{"stringData", "data"} {
 		all, _ := o.Get(field)
-		s, ok := mapping(all)[key].(string)
+		s, ok := olm.Mapping(all)[key].(string)
 		switch {
 		case !ok:
 		case field == "data" && o.Kind == "Secret":

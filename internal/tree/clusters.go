@@ -197,10 +197,8 @@ func (a *applied) branches(root string, objects []*manifest.Object) func(*manife
 		for n < min(len(dirs[0]), len(dirs[1])) && dirs[0][n] == dirs[1][n] {
 			n++
 		}
-		for _, dir := range dirs {
-			if n < len(dir) { // the other one may be around it
-				apart[strings.Join(dir[:n+1], "/")] = true
-			}
+		if n < len(dirs[0]) && n < len(dirs[1]) { // neither is in the other
+			apart[strings.Join(dirs[0][:n+1], "/")], apart[strings.Join(dirs[1][:n+1], "/")] = true, true
 		}
 	}
 	return func(o *manifest.Object) string {
@@ -354,11 +352,8 @@ func (t *Tree) Clusters(like *Tree) (list []Cluster) {
 	return list
 }
 
-// ClustersText returns which roots count as one cluster, as a sentence; "" if there is one.
+// ClustersText returns which roots count as one cluster, as a sentence.
 func (t *Tree) ClustersText() string {
-	if len(t.Clusters(nil)) < 2 {
-		return ""
-	}
 	short := func(name string) string { rel, _ := t.Rel(name); return rel }
 	var said []string
 	together := lists.Filter(t.Roots, func(r Root) bool { return !r.Alone })

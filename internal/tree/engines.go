@@ -61,7 +61,7 @@ func (x *explorer) targetsOf(o *manifest.Object) (list []target, unknown []*mani
 	if err != nil {
 		return nil, nil
 	}
-	spec := mapping(value["spec"])
+	spec := olm.Mapping(value["spec"])
 	switch o.Kind {
 	case "Application":
 		return x.applicationTargets(o, o.Name, spec, "spec")
@@ -106,21 +106,21 @@ type argoSource struct {
 	refs      map[string]string // the addresses of the sources with a ref
 }
 
-func (s argoSource) address() string { return str(s.value["repoURL"]) }
+func (s argoSource) address() string { return olm.Text(s.value["repoURL"]) }
 
 // applicationTargets returns what an Application applies. app is its name, at the field of o that is its spec.
 func (x *explorer) applicationTargets(o *manifest.Object, app string, spec map[string]any, at string) (list []target,
 	unknown []*manifest.Error) {
-	destination := mapping(spec["destination"])
-	server, name := str(destination["server"]), str(destination["name"])
+	destination := olm.Mapping(spec["destination"])
+	server, name := olm.Text(destination["server"]), olm.Text(destination["name"])
 	here := name == "" && server == "" || name == "in-cluster" ||
 		strings.TrimSuffix(server, "/") == "https://kubernetes.default.svc"
-	namespace := known(str(destination["namespace"]))
-	sources := map[string]map[string]any{at + ".source": mapping(spec["source"])}
+	namespace := known(olm.Text(destination["namespace"]))
+	sources := map[string]map[string]any{at + ".source": olm.Mapping(spec["source"])}
 	refs := map[string]string{}
-	for i, s := range items(spec["sources"]) {
-		sources[fmt.Sprintf("%s.sources[%d]", at, i)] = mapping(s)
-		refs[str(mapping(s)["ref"])] = str(mapping(s)["repoURL"])
+	for i, s := range olm.Items(spec["sources"]) {
+		sources[fmt.Sprintf("%s.sources[%d]", at, i)] = olm.Mapping(s)
+		refs[olm.Text(olm.Mapping(s)["ref"])] = olm.Text(olm.Mapping(s)["repoURL"])
 	}
 	for _, field := range slices.Sorted(maps.Keys(sources)) {
 		s := argoSource{by: o, app: app, namespace: namespace, field: field, value: sources[field], refs: refs}
@@ -141,7 +141,7 @@ func (x *explorer) applicationTargets(o *manifest.Object, app string, spec map[s
 func (x *explorer) argoTarget(s *argoSource) (*target, *manifest.Error) {
 	o, field := s.by, s.field
 	dir, ok := s.value["path"].(string)
-	chart := str(s.value["chart"])
+	chart := olm.Text(s.value["chart"])
 	switch {
 	case !ok && chart == "":
 		return nil, nil
@@ -169,11 +169,12 @@ func (x *explorer) argoTarget(s *argoSource) (*target, *manifest.Error) {
 	case s.value["plugin"] != nil:
 		return nil, o.Errorf(s.field+".plugin", "an Application needs a plugin of Argo CD")
 	}
-	directory := mapping(s.value["directory"])
+	directory := olm.Mapping(s.value["directory"])
 	return &target{by: o, field: field, dir: s.dir, address: s.address(), chart: s.release(chart != ""),
-		plain: &plainOptions{directory["recurse"] == true, str(directory["include"]), str(directory["exclude"])},
+		plain: &plainOptions{directory["recurse"] == true, olm.Text(directory["include"]),
+			olm.Text(directory["exclude"])},
 		options: kustomization.Options{By: s.by,
-			Fields: argoFields(mapping(s.value["kustomize"]), s.field+".kustomize")}}, nil
+			Fields: argoFields(olm.Mapping(s.value["kustomize"]), s.field+".kustomize")}}, nil
 }
 
 // override reads the files that change a source, and which are in its directory (argoproj/argo-cd:
@@ -197,11 +198,11 @@ func (x *explorer) override(s *argoSource) *manifest.Error {
 		if err != nil {
 			return (&manifest.Object{File: x.name(file)}).AsError(err)
 		}
-		s.value = merged(was, mapping(patch), true)
+		s.value = merged(was, olm.Mapping(patch), true)
 		for _, key := range []string{"chart", "path", "repoURL", "targetRevision"} {
 			s.value[key] = was[key]
 		}
-		s.by = placed(s.by, s.field, doc, mapping(patch))
+		s.by = placed(s.by, s.field, doc, olm.Mapping(patch))
 	}
 	return nil
 }
@@ -233,7 +234,7 @@ func merged(base, over map[string]any, patch bool) map[string]any {
 		case v == nil && patch:
 			delete(out, key)
 		case isMapping && (patch || len(m) > 0):
-			out[key] = merged(mapping(out[key]), m, patch)
+			out[key] = merged(olm.Mapping(out[key]), m, patch)
 		case patch || !empty:
 			out[key] = v
 		}
@@ -250,9 +251,9 @@ func fieldsOf(options map[string]any, at string, fields ...string) (out []kustom
 		}
 		var v any = options
 		for key := range strings.SplitSeq(from, ".") {
-			v = mapping(v)[key]
+			v = olm.Mapping(v)[key]
 		}
-		if str(v) != "" || len(items(v)) > 0 || len(mapping(v)) > 0 {
+		if olm.Text(v) != "" || len(olm.Items(v)) > 0 || len(olm.Mapping(v)) > 0 {
 			out = append(out, kustomization.Field{Name: name, Value: v, From: at + "." + from})
 		}
 	}
@@ -268,7 +269,7 @@ func argoFields(options map[string]any, at string) []kustomization.Field {
 		case f.Name == "commonLabels" && options["labelWithoutSelector"] == true:
 			out[i].Name, out[i].Value = "labels", labels(f.Value, options["labelIncludeTemplates"] == true)
 		case f.Name == "images":
-			out[i].Value = lists.Map(items(f.Value), func(v any) any { return argoImage(str(v)) })
+			out[i].Value = lists.Map(olm.Items(f.Value), func(v any) any { return argoImage(olm.Text(v)) })
 		}
 	}
 	return out
@@ -303,7 +304,7 @@ func argoImage(s string) map[string]any {
 // fluxTargets reads the spec of a Kustomization of Flux (fluxcd/kustomize-controller:
 // internal/controller/kustomization_controller.go; fluxcd/pkg: kustomize/kustomize_generator.go).
 func (x *explorer) fluxTargets(o *manifest.Object, spec map[string]any) ([]target, []*manifest.Error) {
-	ref := mapping(spec["sourceRef"])
+	ref := olm.Mapping(spec["sourceRef"])
 	address := x.fluxAddress(o, ref)
 	if ref["kind"] != "GitRepository" && x.repos.Dir(address) == "" {
 		return nil, []*manifest.Error{x.repos.Missing(o.Errorf("spec.sourceRef.kind",
@@ -313,7 +314,7 @@ func (x *explorer) fluxTargets(o *manifest.Object, spec map[string]any) ([]targe
 		options: kustomization.Options{By: o, Generate: true}, postBuild: substitutionsOf(o, spec)}
 	var err *manifest.Error
 	// "flux bootstrap" makes the source flux-system of the repository itself.
-	if t.dir, err = x.dirOf(o, t.field, address, str(spec["path"])); err != nil && ref["name"] == "flux-system" {
+	if t.dir, err = x.dirOf(o, t.field, address, olm.Text(spec["path"])); err != nil && ref["name"] == "flux-system" {
 		t.dir, err = x.top, nil
 	}
 	if err != nil {
@@ -331,12 +332,13 @@ func (x *explorer) fluxTargets(o *manifest.Object, spec map[string]any) ([]targe
 
 // fluxAddress returns the address of a source of Flux, or "" if the tree does not say it.
 func (x *explorer) fluxAddress(by *manifest.Object, ref map[string]any) string {
-	source := x.holder("source.toolkit.fluxcd.io", str(ref["kind"]), by, str(ref["namespace"]), str(ref["name"]))
+	kind, namespace, name := olm.Text(ref["kind"]), olm.Text(ref["namespace"]), olm.Text(ref["name"])
+	source := x.holder("source.toolkit.fluxcd.io", kind, by, namespace, name)
 	if source == nil {
 		return ""
 	}
 	address, _ := source.Get("spec", "url")
-	return str(address)
+	return olm.Text(address)
 }
 
 // withNamespace returns the objects with the namespace of an Application where a namespaced one has none.
@@ -350,7 +352,7 @@ func (t target) withNamespace(objects []*manifest.Object) []*manifest.Object {
 			continue
 		}
 		value, err := o.Value()
-		meta := mapping(value["metadata"])
+		meta := olm.Mapping(value["metadata"])
 		if err != nil || meta == nil {
 			continue
 		}
@@ -396,12 +398,6 @@ func known(s string) string {
 
 func isTemplate(s string) bool { return strings.Contains(s, "{{") }
 
-func mapping(v any) map[string]any { m, _ := v.(map[string]any); return m }
-
-func items(v any) []any { l, _ := v.([]any); return l }
-
-func str(v any) string { s, _ := v.(string); return s }
-
 // substitutions are the variables that Flux writes into what it builds (spec.postBuild).
 type substitutions struct {
 	by     *manifest.Object
@@ -422,17 +418,17 @@ type source struct {
 }
 
 func substitutionsOf(o *manifest.Object, spec map[string]any) *substitutions {
-	after := mapping(spec["postBuild"])
+	after := olm.Mapping(spec["postBuild"])
 	if len(after) == 0 {
 		return nil
 	}
 	s := &substitutions{by: o, values: map[string]value{}}
-	for name, v := range mapping(after["substitute"]) {
+	for name, v := range olm.Mapping(after["substitute"]) {
 		s.values[name] = value{fmt.Sprint(v), o, "spec.postBuild.substitute." + name}
 	}
-	for _, item := range items(after["substituteFrom"]) {
-		from := mapping(item)
-		s.from = append(s.from, source{str(from["kind"]), str(from["name"]), from["optional"] == true})
+	for _, item := range olm.Items(after["substituteFrom"]) {
+		from := olm.Mapping(item)
+		s.from = append(s.from, source{olm.Text(from["kind"]), olm.Text(from["name"]), from["optional"] == true})
 	}
 	return s
 }
@@ -447,7 +443,7 @@ func (s *substitutions) settle(x *explorer) (missing string) {
 		}
 		if found != nil {
 			data, _ := found.Get("data")
-			for name, v := range mapping(data) {
+			for name, v := range olm.Mapping(data) {
 				values[name] = value{fmt.Sprint(v), found, "data." + name}
 			}
 		} else if missing == "" && !from.optional {
@@ -467,8 +463,9 @@ func (s *substitutions) apply(objects []*manifest.Object, missing string) ([]*ma
 	out := make([]*manifest.Object, 0, len(objects))
 	for _, o := range objects {
 		was, err := o.Value()
-		printed, meta := "", mapping(was["metadata"])
-		asIs := mapping(meta["annotations"])[optOut] == "disabled" || mapping(meta["labels"])[optOut] == "disabled"
+		printed, meta := "", olm.Mapping(was["metadata"])
+		asIs := olm.Mapping(meta["annotations"])[optOut] == "disabled" ||
+			olm.Mapping(meta["labels"])[optOut] == "disabled"
 		if err == nil && !asIs {
 			printed = string(manifest.Encode(was))
 		}
@@ -521,11 +518,11 @@ func (s *substitutions) apply(objects []*manifest.Object, missing string) ([]*ma
 func (s *substitutions) place(o *manifest.Object, field string) manifest.Place {
 	at := o.SetBy(field)
 	v, err := o.Get(manifest.Segments(field)...)
-	if err != nil || !strings.Contains(str(v), "${") {
+	if err != nil || !strings.Contains(olm.Text(v), "${") {
 		return at
 	}
 	set, ok := value{}, false
-	if m := variable().FindStringSubmatch(str(v)); m != nil && m[0] == str(v) && m[0][1] == '{' {
+	if m := variable().FindStringSubmatch(olm.Text(v)); m != nil && m[0] == olm.Text(v) && m[0][1] == '{' {
 		set, ok = s.values[m[1]]
 	}
 	if !ok {

@@ -350,9 +350,10 @@ func withTemplates(objects []*manifest.Object) (all []*manifest.Object, unknown 
 	return all, unknown
 }
 
-// unbuilt reports whether a file is beside a kustomization that cannot be built, and may be a part of it.
-func (x *explorer) unbuilt(file string) bool {
-	return slices.ContainsFunc(x.nodes, func(n *node) bool { return n.unknown != nil && n.name == path.Dir(file) })
+// unbuilt returns the directories of what cannot be built: the files in them may be parts of it.
+func (x *explorer) unbuilt() map[string]bool {
+	nodes := lists.Filter(x.nodes, func(n *node) bool { return n.unknown != nil })
+	return lists.Set(nodes, func(n *node) string { return n.name })
 }
 
 func (x *explorer) list() (list []Root) {

@@ -232,12 +232,12 @@ func (a *applied) complete(t *Tree) error {
 	if len(x.nodes) == 0 {
 		a.onlyPlain(t, plain)
 	} else {
+		unbuilt := x.unbuilt()
 		plain = slices.DeleteFunc(slices.Clone(plain), func(o *manifest.Object) bool {
-			return x.taken[o.File] || x.rendered(o.File)
+			return x.taken[o.File] || x.rendered(o.File) || unbuilt[path.Dir(o.File)]
 		})
 		t.Skipped = slices.DeleteFunc(t.Skipped, func(s Skipped) bool { return x.rendered(s.Path) })
 		t.Files += len(a.reached)
-		plain = slices.DeleteFunc(plain, func(o *manifest.Object) bool { return x.unbuilt(o.File) })
 		applies := a.plainRoots(t, plain, x.nodes)
 		a.unapplied(t, func(file string) bool { return applies[path.Dir(file)] && !a.apart(file) })
 	}

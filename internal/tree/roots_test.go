@@ -68,7 +68,10 @@ func describe(t *tree.Tree) string {
 	for _, c := range t.Clusters(nil) {
 		fmt.Fprintf(&b, "cluster %s (%s): %d\n", c.Name, c.Rel, c.Roots)
 	}
-	fmt.Fprintln(&b, t.ClustersText())
+	if len(t.Clusters(nil)) > 1 {
+		b.WriteString(t.ClustersText())
+	}
+	b.WriteString("\n")
 	for _, file := range t.Unapplied {
 		fmt.Fprintf(&b, "not applied: %s\n", file)
 	}

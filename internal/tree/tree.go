@@ -22,6 +22,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/charts"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/repos"
 	"github.com/olmgen/olmgen/internal/tree/kustomization"
 	"github.com/olmgen/olmgen/internal/whole"
@@ -313,8 +314,8 @@ func templateOf(o *manifest.Object, data []byte) error {
 // (validatedpatterns/clustergroup-chart: templates/core/subscriptions.yaml).
 func patternSubscriptions(d *manifest.Document) []*manifest.Error {
 	v, err := d.Value()
-	group := mapping(mapping(v)["clusterGroup"])
-	if err != nil || len(mapping(group["subscriptions"]))+len(items(group["subscriptions"])) == 0 {
+	group := olm.Mapping(olm.Mapping(v)["clusterGroup"])
+	if err != nil || len(olm.Mapping(group["subscriptions"]))+len(olm.Items(group["subscriptions"])) == 0 {
 		return nil
 	}
 	return []*manifest.Error{d.Errorf("clusterGroup.subscriptions",

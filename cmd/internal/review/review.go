@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -291,23 +290,29 @@ func ClusterPairs(trees [2]*tree.Tree) (list []ClusterPair) {
 // moved pairs what only NEW has with what only OLD has, where an object of one file is in both: the cluster has another
 // name, because a kustomization or an object of an engine says more of it.
 func moved(list []ClusterPair, trees [2]*tree.Tree) []ClusterPair {
-	files := func(side int, p ClusterPair) map[string]bool {
-		return lists.Set(p.Sides[side].Objects, func(o *manifest.Object) string {
-			return relative(trees[side], o.File) + " " + world.Key(o, "")
-		})
+	key := func(side int, o *manifest.Object) string {
+		return relative(trees[side], o.File) + " " + world.Key(o, "")
 	}
-	for i := range list {
-		if list[i].Sides[1] == nil || list[i].Sides[0] != nil {
+	gone := map[string]int{} // the pair of what only OLD has, by its objects
+	for j, p := range slices.Backward(list) {
+		if p.Sides[1] == nil {
+			for _, o := range p.Sides[0].Objects {
+				gone[key(0, o)] = j
+			}
+		}
+	}
+	for i, p := range list {
+		if p.Sides[0] != nil || p.Sides[1] == nil {
 			continue
 		}
-		now := files(1, list[i])
-		j := slices.IndexFunc(list, func(p ClusterPair) bool {
-			return p.Sides[1] == nil && p.Sides[0] != nil && lists.Any(maps.Keys(files(0, p)), func(key string) bool {
-				return now[key]
-			})
-		})
-		if j >= 0 {
-			list[i].Sides[0], list[j].Sides[0] = list[j].Sides[0], nil
+		best := len(list)
+		for _, o := range p.Sides[1].Objects {
+			if j, ok := gone[key(1, o)]; ok && list[j].Sides[0] != nil {
+				best = min(best, j)
+			}
+		}
+		if best < len(list) {
+			list[i].Sides[0], list[best].Sides[0] = list[best].Sides[0], nil
 		}
 	}
 	return slices.DeleteFunc(list, func(p ClusterPair) bool { return p.Sides[0] == nil && p.Sides[1] == nil })

@@ -32,7 +32,7 @@ func Reason(err error) string {
 // absent begins the target of a symbolic link that Absent makes.
 const absent = "/.olmgen-absent: "
 
-// NotThere is what Missing says of a path that nothing stands for.
+// NotThere is what Missing returns for a path that nothing stands for.
 const NotThere = "does not exist"
 
 // Submodule is why the directory of a submodule of Git does not exist in a revision.
@@ -57,6 +57,17 @@ func Missing(path string) string {
 			return NotThere
 		}
 	}
+}
+
+// Files returns the regular files below a directory. What cannot be read is not there.
+func Files(dir string) (list []string) {
+	_ = filepath.WalkDir(dir, func(file string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() {
+			list = append(list, file)
+		}
+		return nil
+	})
+	return list
 }
 
 // Below reports whether a path is a directory or below it, by their names. Both are absolute.

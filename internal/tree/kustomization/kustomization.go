@@ -140,13 +140,7 @@ func (b *Builder) Closure(k *Kustomization) (files []string) {
 		files = append(append(files, k.File), k.Files...)
 		for _, c := range k.spec.HelmCharts {
 			home := cmp.Or(k.spec.HelmGlobals, &types.HelmGlobals{}).ChartHome
-			_ = filepath.WalkDir(filepath.Join(k.Dir, cmp.Or(home, "charts"), c.Name),
-				func(file string, entry fs.DirEntry, err error) error {
-					if err == nil && entry.Type().IsRegular() {
-						files = append(files, file)
-					}
-					return nil
-				})
+			files = append(files, regular.Files(filepath.Join(k.Dir, cmp.Or(home, "charts"), c.Name))...)
 		}
 		for _, dir := range k.Bases {
 			visit(b.Load(dir))

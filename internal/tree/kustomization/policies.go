@@ -46,29 +46,29 @@ type wrapped struct {
 // wraps returns what a generator puts into policies, and their namespace.
 func wraps(g *manifest.Object) (list []wrapped, namespace any) {
 	v, _ := g.Value()
-	defaults, meta := mapping(v["policyDefaults"]), mapping(v["metadata"])
-	policies := items(v["policies"])
+	defaults, meta := olm.Mapping(v["policyDefaults"]), olm.Mapping(v["metadata"])
+	policies := olm.Items(v["policies"])
 	if g.Kind == kindPolicyGenTemplate {
-		defaults = merged(mapping(v["spec"]), map[string]any{"namespace": meta["namespace"]})
-		policies = lists.Map(items(defaults["sourceFiles"]), func(f any) any {
+		defaults = merged(olm.Mapping(v["spec"]), map[string]any{"namespace": meta["namespace"]})
+		policies = lists.Map(olm.Items(defaults["sourceFiles"]), func(f any) any {
 			return map[string]any{"manifests": []any{f}}
 		})
 	}
 	for i, item := range policies {
-		policy := merged(defaults, mapping(item))
-		for j, item := range items(policy["manifests"]) {
-			conf := merged(policy, mapping(item))
+		policy := merged(defaults, olm.Mapping(item))
+		for j, item := range olm.Items(policy["manifests"]) {
+			conf := merged(policy, olm.Mapping(item))
 			w := wrapped{policy: olm.Text(policy["name"]), path: olm.Text(conf["path"]),
 				field:  fmt.Sprintf("policies[%d].manifests[%d]", i, j),
 				action: cmp.Or(olm.Text(conf["remediationAction"]), "inform"), disabled: policy["disabled"] == true,
 				compliance: cmp.Or(olm.Text(conf["complianceType"]), "musthave"),
-				patches:    items(mapping(item)["patches"]),
+				patches:    olm.Items(olm.Mapping(item)["patches"]),
 				placement:  fmt.Sprint(policy["placement"], policy["policySets"], policy["bindingRules"])}
 			if g.Kind == kindPolicyGenTemplate {
 				w.policy = fmt.Sprint(meta["name"], "-", conf["policyName"])
 				w.field = fmt.Sprintf("spec.sourceFiles[%d]", i)
 				w.path = filepath.Join("source-crs", olm.Text(conf["fileName"]))
-				w.overlay = only(mapping(item), "metadata", "spec", "data", "status", "binaryData", "stringData")
+				w.overlay = only(olm.Mapping(item), "metadata", "spec", "data", "status", "binaryData", "stringData")
 			}
 			list = append(list, w)
 		}
@@ -84,8 +84,8 @@ func (b *Builder) noteManifests(k *Kustomization, g *manifest.Object) error {
 	if len(list) == 0 {
 		return g.Errorf("policies", "no policy has manifests")
 	}
-	for i, p := range items(v["policies"]) {
-		if len(items(mapping(p)["manifests"])) == 0 {
+	for i, p := range olm.Items(v["policies"]) {
+		if len(olm.Items(olm.Mapping(p)["manifests"])) == 0 {
 			return g.Errorf(fmt.Sprintf("policies[%d].manifests", i), "the policy has none")
 		}
 	}
@@ -243,12 +243,12 @@ func (w wrapped) patched(g, o *manifest.Object, only bool) (*manifest.Object, er
 		return o, err
 	}
 	if w.overlay != nil {
-		v = mapping(overlaid(v, w.overlay))
+		v = olm.Mapping(overlaid(v, w.overlay))
 	}
 	at := map[string]any{w.field: w.overlay} // patches, by their fields
 	for i, item := range w.patches {
-		patch := mapping(item)
-		if meta := mapping(patch["metadata"]); !only && (patch["kind"] != o.Kind || meta["name"] != o.Name) {
+		patch := olm.Mapping(item)
+		if meta := olm.Mapping(patch["metadata"]); !only && (patch["kind"] != o.Kind || meta["name"] != o.Name) {
 			continue
 		}
 		at[fmt.Sprintf("%s.patches[%d]", w.field, i)] = patch
@@ -283,7 +283,7 @@ func overlaid(v, own any) any {
 	switch was := v.(type) {
 	case map[string]any:
 		out := maps.Clone(was)
-		for key, x := range mapping(own) {
+		for key, x := range olm.Mapping(own) {
 			out[key] = overlaid(was[key], x)
 		}
 		maps.DeleteFunc(out, func(key string, x any) bool {
@@ -292,9 +292,9 @@ func overlaid(v, own any) any {
 		})
 		return out
 	case []any:
-		list := slices.Clone(items(own))
+		list := slices.Clone(olm.Items(own))
 		for i, x := range was {
-			if mapping(x) == nil {
+			if olm.Mapping(x) == nil {
 				break
 			}
 			if i < len(list) {
@@ -322,7 +322,3 @@ func only(m map[string]any, fields ...string) map[string]any {
 	maps.DeleteFunc(out, func(key string, _ any) bool { return !slices.Contains(fields, key) })
 	return out
 }
-
-func mapping(v any) map[string]any { m, _ := v.(map[string]any); return m }
-
-func items(v any) []any { l, _ := v.([]any); return l }
