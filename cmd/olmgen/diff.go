@@ -181,6 +181,7 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (comparison, erro
 		note(cmd, "--repo has one state of %s: a change of the revision that the tree names is not compared", address)
 	}
 	values := slices.Concat(f.catalogs.values, f.oldCatalogs)
+	settle(sides[0].tree, sides[1].tree, values, options.Cluster)
 	if err := checkCatalogNames(cmd, values, options.Cluster, sides[0].tree, sides[1].tree); err != nil {
 		return nil, err
 	}
@@ -401,6 +402,9 @@ func (f *diffFlags) readTrees(cmd *cobra.Command, sides *[2]side) (err error) {
 			revision, below, _ := strings.Cut(s.Name, ":")
 			o.Named = func(rel string) string { return revision + ":" + path.Join(below, rel) }
 		}
+		if other := sides[1-i]; s.Ref != tree.Stdin && other.Ref != tree.Stdin && other.isTree() && len(f.oldCatalogs) == 0 {
+			o.Other, _ = filepath.Abs(other.Ref)
+		}
 		if s.tree, err = f.roots.open(cmd, []string{s.Ref}, o); err != nil {
 			return err
 		}
@@ -411,6 +415,24 @@ func (f *diffFlags) readTrees(cmd *cobra.Command, sides *[2]side) (err error) {
 		}
 	}
 	return nil
+}
+
+// settle builds what of two trees is needed: the clusters that differ, and what may name a catalog that no other names.
+func settle(old, now *tree.Tree, catalogs []string, others []*manifest.Object) {
+	if old == nil || now == nil {
+		return
+	}
+	tree.Settle(old, now)
+	objects := slices.Concat(others, old.Objects, now.Objects)
+	var unnamed []string
+	for _, value := range catalogs {
+		c, bad := review.ReadContent(value, false, true)
+		if left, err := review.CheckNames([]string{value}, objects, true); bad == nil && (err != nil || len(left) > 0) {
+			unnamed = append(unnamed, c.Name)
+		}
+	}
+	old.Late(unnamed...)
+	now.Late(unnamed...)
 }
 
 func (f *diffFlags) compareClusters(cmd *cobra.Command, sides [2]side, pairs []review.ClusterPair,

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -85,6 +86,11 @@ func (t *Tree) builtOf(r Root, other *Tree, o Root) bool {
 }
 
 func sameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	other, err2 := os.Stat(b)
+	if err == nil && err2 == nil && os.SameFile(one, other) {
+		return true
+	}
 	x, err := whole.ReadFile(a, budget.File)
 	y, err2 := whole.ReadFile(b, budget.File)
 	return err == nil && err2 == nil && bytes.Equal(x, y)

@@ -307,33 +307,7 @@ type Cluster struct {
 // another tree, which may be nil, says to be one cluster is one here too.
 func (t *Tree) Clusters(like *Tree) (list []Cluster) {
 	built := lists.Filter(t.Roots, func(r Root) bool { return r.Unknown == nil })
-	var dirs []string
-	of := map[string]string{} // the cluster of a root that is not alone there
-	if like != nil {
-		for _, r := range like.Roots {
-			root, _ := like.Rel(r.Name)
-			cluster, _ := like.Rel(r.Cluster)
-			if r.below {
-				dirs = lists.Add(dirs, cluster)
-			}
-			if !r.Alone {
-				of[root] = cluster
-			}
-		}
-	}
-	in := func(r Root) string {
-		cluster, below := t.Rel(r.Cluster)
-		root, _ := t.Rel(r.Name)
-		for _, dir := range dirs {
-			if below && (dir == "." || strings.HasPrefix(cluster, dir+"/")) {
-				return dir
-			}
-		}
-		if r.Alone && of[root] != "" {
-			return of[root]
-		}
-		return cluster
-	}
+	in := t.in(like)
 	for _, roots := range lists.Groups(built, in) {
 		c := Cluster{Rel: in(roots[0]), Roots: len(roots)}
 		c.Name = c.Rel
@@ -350,6 +324,37 @@ func (t *Tree) Clusters(like *Tree) (list []Cluster) {
 		list = append(list, c)
 	}
 	return list
+}
+
+// in returns the cluster of each root, relative to the path of Read.
+func (t *Tree) in(like *Tree) func(Root) string {
+	var dirs []string
+	of := map[string]string{} // the cluster of a root that is not alone there
+	if like != nil {
+		for _, r := range like.Roots {
+			root, _ := like.Rel(r.Name)
+			cluster, _ := like.Rel(r.Cluster)
+			if r.below {
+				dirs = lists.Add(dirs, cluster)
+			}
+			if !r.Alone {
+				of[root] = cluster
+			}
+		}
+	}
+	return func(r Root) string {
+		cluster, below := t.Rel(r.Cluster)
+		root, _ := t.Rel(r.Name)
+		for _, dir := range dirs {
+			if below && (dir == "." || strings.HasPrefix(cluster, dir+"/")) {
+				return dir
+			}
+		}
+		if r.Alone && of[root] != "" {
+			return of[root]
+		}
+		return cluster
+	}
 }
 
 // ClustersText returns which roots count as one cluster, as a sentence.

@@ -25,7 +25,11 @@ type node struct {
 	unknown   *manifest.Error
 	files     []string // that an unknown one is built of, absolute
 	templated []*manifest.Error
-	placed    [][]*manifest.Object // objects, where they are of several clusters
+
+	later  *kustomization.Kustomization // that is the same in another tree, and waits
+	beside string                       // what it is built of beside files
+	target target
+	placed [][]*manifest.Object // objects, where they are of several clusters
 
 	asked    bool             // a path of Read
 	from     *node            // whose objects it was found by; nil for none
@@ -56,6 +60,7 @@ type explorer struct {
 	replaced map[string]bool // directories that are applied as engines say, or as a part of such a one
 	taken    map[string]bool // files, in messages, that are
 	said     map[string]bool // what is not known
+	same     map[string]bool // files, absolute, that are so in another tree, and lead to no root
 	variants map[string]int  // roots of a directory
 }
 
@@ -67,7 +72,7 @@ const (
 // explore builds the kustomizations, and what the objects of GitOps engines in them and in plain manifests apply.
 func (a *applied) explore(t *Tree, plain []*manifest.Object) *explorer {
 	x := &explorer{applied: a, tree: t, plain: plain, byKey: map[nodeKey]*node{}, replaced: map[string]bool{},
-		taken: map[string]bool{}, said: map[string]bool{}, variants: map[string]int{}}
+		taken: map[string]bool{}, said: map[string]bool{}, same: map[string]bool{}, variants: map[string]int{}}
 	x.defined(plain)
 	for _, k := range a.roots {
 		x.build(nodeKey{k: k, dir: k.Dir}, target{}, nil).asked = a.asked[k]
@@ -203,17 +208,15 @@ func (x *explorer) build(key nodeKey, t target, from *node) *node {
 		n.unknown = t.by.Errorf(t.field, "%s applies itself, with other options each time", n.name)
 		return n
 	}
+	if n.later, n.beside = x.later(key, t); n.later != nil {
+		n.target = t
+		return n
+	}
 	objects, err := x.objects(key, t)
 	if err == nil && t.postBuild != nil {
 		objects, err = t.postBuild.apply(objects, t.postBuild.settle(x))
 	}
-	if err != nil {
-		n.unknown, n.files = (&manifest.Object{File: n.name}).AsError(err), x.filesOf(key.k, key.dir)
-		return n
-	}
-	objects = t.withNamespace(objects)
-	n.objects, n.templated = withTemplates(objects)
-	n.placed = x.placed(objects)
+	x.made(n, key.k, t.withNamespace(objects), err)
 	return n
 }
 
@@ -311,6 +314,7 @@ func (x *explorer) holder(group, kind string, by *manifest.Object, namespace, na
 		}
 	}
 	add(x.plain)
+	x.late(name)
 	for _, n := range x.nodes {
 		add(n.objects)
 	}
@@ -356,7 +360,7 @@ func (x *explorer) unbuilt() map[string]bool {
 	return lists.Set(nodes, func(n *node) string { return n.name })
 }
 
-func (x *explorer) list() (list []Root) {
+func (x *explorer) list(t *Tree) (list []Root) {
 	for _, n := range x.nodes {
 		if x.variants[n.dir] > 1 && n.by != nil { // others apply the directory in another way
 			for _, o := range n.objects {
@@ -365,7 +369,7 @@ func (x *explorer) list() (list []Root) {
 		}
 		for _, c := range x.clustersOf(n) {
 			root := Root{Name: n.name, Objects: n.objects, Unknown: n.unknown, Cluster: c, dir: n.dir,
-				bases: n.bases, files: n.files, by: n.by}
+				bases: n.bases, files: n.files, by: n.by, node: n}
 			for i, part := range n.placed {
 				if root.Objects = part; i == len(n.placed)-1 {
 					break
@@ -376,7 +380,7 @@ func (x *explorer) list() (list []Root) {
 			}
 			list = append(list, root)
 		}
-		x.say(n.templated...)
+		t.Templated = append(t.Templated, n.templated...)
 	}
 	return list
 }

@@ -39,7 +39,8 @@ type Root struct {
 	bases []string         // the directories that it builds on, in messages
 	below bool             // its directory is in that of its cluster, or is it
 
-	placed bool // policies make it, in the clusters of a placement
+	placed bool  // policies make it, in the clusters of a placement
+	node   *node // nil for plain manifests
 }
 
 type applied struct {
@@ -220,14 +221,25 @@ func (a *applied) complete(t *Tree) error {
 	}
 	plain := t.Objects
 	t.Objects = nil
-	x := a.explore(t, plain)
-	t.Charts, t.Addresses = a.chartsOf(), a.repos.Named()
-	if a.charts != nil {
-		t.Templated = append(append(t.Templated, a.charts.Random...), a.builder.Unsaid...)
-	}
+	read := *t
+	x := a.explore(&read, plain)
 	if x.tooMany != nil {
 		x.tooMany.Tip = "read fewer directories at once"
 		return x.tooMany
+	}
+	*t = *x.assemble()
+	return nil
+}
+
+// assemble makes the tree of what is built.
+func (x *explorer) assemble() *Tree {
+	read := *x.tree
+	t, a, plain := &read, x.applied, x.plain
+	t.explored = x
+	t.Faults, t.Skipped, t.Templated = slices.Clone(t.Faults), slices.Clone(t.Skipped), slices.Clip(t.Templated)
+	t.Charts, t.Addresses = a.chartsOf(), a.repos.Named()
+	if a.charts != nil {
+		t.Templated = append(append(t.Templated, a.charts.Random...), a.builder.Unsaid...)
 	}
 	if len(x.nodes) == 0 {
 		a.onlyPlain(t, plain)
@@ -247,21 +259,18 @@ func (a *applied) complete(t *Tree) error {
 		r.Objects, templated = withTemplates(r.Objects)
 		t.Templated = append(t.Templated, templated...)
 	}
-	t.Roots = append(x.list(), t.Roots...)
+	t.Roots = append(x.list(t), t.Roots...)
 	for i := range t.Roots {
 		t.Roots[i].hide()
 	}
 	a.gather(t)
-	seen := map[*manifest.Object]bool{}
 	for _, r := range t.Roots {
-		for _, o := range r.Objects {
-			if !seen[o] {
-				seen[o] = true
-				t.Objects = append(t.Objects, o)
-			}
-		}
+		t.Objects = append(t.Objects, r.Objects...)
 	}
-	return nil
+	t.Objects = lists.Unique(t.Objects)
+	first := func(same []*manifest.Error) *manifest.Error { return same[0] }
+	t.Templated = lists.Map(lists.Groups(t.Templated, (*manifest.Error).Error), first)
+	return t
 }
 
 // onlyPlain makes the roots of a tree without kustomizations and engines.
@@ -349,7 +358,7 @@ func (a *applied) plainRoots(t *Tree, plain []*manifest.Object, built []*node) (
 // directory: what a generator wrote, or must write. Nobody knows which one is applied, or where.
 func (a *applied) copied(plain []*manifest.Object, built []*node) map[string]bool {
 	copies := map[string]bool{}
-	if a.options.All || a.options.Plain {
+	if a.options.All || a.options.Plain || a.options.Other != "" {
 		return copies
 	}
 	has := map[string]string{} // the first place with some operators, by their texts

@@ -62,6 +62,8 @@ type Options struct {
 	RepoOption  string           // of the front end, that gives one; for hints
 	// Top is the directory of files that kustomizations may name, absolute; if empty, that of the Git repository.
 	Top string
+	// Other is a tree that this one is compared with, absolute: roots whose files are the same there wait for Settle.
+	Other string
 }
 
 // Tree holds the objects of files.
@@ -83,6 +85,7 @@ type Tree struct {
 	Charts    []Chart           // of helm, without those in others, by name
 	Templated []*manifest.Error // what is applied and not known: templates of controllers, charts, other repositories
 
+	explored   *explorer
 	references []string // directories of kube-compare
 	left       []Chart  // files that were not read
 }

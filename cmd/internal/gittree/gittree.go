@@ -27,6 +27,8 @@ type Repository struct {
 	store *store
 	path  string // as it was given
 	in    string // in the repository, with slashes; "." is all of it
+
+	written map[plumbing.Hash]string // the files of what Checkout has written
 }
 
 // Open opens the repository that a path is in. The path itself need not exist.
@@ -67,7 +69,7 @@ func Open(name string) (*Repository, error) {
 	if err != nil || !filepath.IsLocal(rel) {
 		return nil, fmt.Errorf("%s is not in the work tree of %s", name, root)
 	}
-	return &Repository{store, name, filepath.ToSlash(rel)}, nil
+	return &Repository{store, name, filepath.ToSlash(rel), map[plumbing.Hash]string{}}, nil
 }
 
 // Has reports whether a revision has the path.
@@ -83,6 +85,7 @@ func (r *Repository) Has(rev string) (bool, error) {
 }
 
 // Checkout writes the path, or with whole everything, of a revision into an empty directory. It returns where it is.
+// Equal files of all revisions are one file with several names: whoever writes to one writes to all.
 func (r *Repository) Checkout(rev, dir string, whole bool) (string, error) {
 	tree, err := r.tree(rev)
 	if err != nil {
@@ -193,6 +196,9 @@ func (w *writer) file(e entry, target string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
 		return err
 	}
+	if before := w.repo.written[e.hash]; before != "" && os.Link(before, target) == nil {
+		return nil
+	}
 	out, err := os.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -211,6 +217,9 @@ func (w *writer) file(e entry, target string) (err error) {
 	}
 	defer in.Close()
 	_, err = io.Copy(out, io.LimitReader(in, size))
+	if err == nil {
+		w.repo.written[e.hash] = target
+	}
 	return err
 }
 

@@ -30,6 +30,20 @@ import (
 // Build returns the objects of a kustomization as kustomize builds them, in its order. An object that no kustomization
 // changes is the one of its file. Others have the place of each field. The error says why it cannot be built.
 func (b *Builder) Build(k *Kustomization) ([]*manifest.Object, error) {
+	if k.built == nil {
+		objects, err := b.build(k)
+		k.built = &built{objects, err}
+	}
+	return slices.Clone(k.built.objects), k.built.err
+}
+
+// built is what Build returns.
+type built struct {
+	objects []*manifest.Object
+	err     error
+}
+
+func (b *Builder) build(k *Kustomization) ([]*manifest.Object, error) {
 	if err := b.affordable(k); err != nil {
 		return nil, err
 	}
@@ -155,6 +169,9 @@ func (b *Builder) costOf(k *Kustomization) *cost {
 	}
 	c := &cost{visits: 1, objects: int64(k.objects), err: k.Unknown, counting: true}
 	k.cost = c
+	for _, file := range k.resources {
+		c.objects += int64(max(b.source(file).count, 1))
+	}
 	c.objects += int64(len(k.spec.ConfigMapGenerator) + len(k.spec.SecretGenerator) + len(k.spec.Generators))
 	c.copies = b.copies(k)
 	for _, dir := range k.Bases {

@@ -74,20 +74,22 @@ type Kustomization struct {
 	Files   []string // the files that it names; absolute
 	Unknown error    // why it cannot be built whatever its bases are, usually a *manifest.Error; nil if it can
 
-	doc      *manifest.Document
-	data     []byte
-	spec     types.Kustomization
-	options  Options
-	fetched  map[string]string  // paths of what is in a checkout, by entries
-	own      int                // patches of its file; those of the options follow
-	objects  int                // of its own files
-	charted  bool               // chartFile has the objects of its charts
-	policies []*manifest.Object // generators of policies
-	cost     *cost
-	made     []*original // what originals returns, once it was asked
-	text     []byte      // what content returns
-	patches  []patch
-	read     bool // patches are
+	doc       *manifest.Document
+	data      []byte
+	spec      types.Kustomization
+	options   Options
+	fetched   map[string]string  // paths of what is in a checkout, by entries
+	own       int                // patches of its file; those of the options follow
+	objects   int                // of its charts
+	resources []string           // its files of objects; absolute
+	charted   bool               // chartFile has the objects of its charts
+	policies  []*manifest.Object // generators of policies
+	cost      *cost
+	built     *built
+	made      []*original // what originals returns, once it was asked
+	text      []byte      // what content returns
+	patches   []patch
+	read      bool // patches are
 }
 
 // IsComponent reports whether it is of kind Component, which only others can build.
@@ -148,6 +150,17 @@ func (b *Builder) Closure(k *Kustomization) (files []string) {
 	}
 	visit(k)
 	return files
+}
+
+// Made returns what a kustomization is built of beside files: what its options set, and what charts have made.
+func (b *Builder) Made(k *Kustomization) string {
+	text := string(k.data)
+	for _, file := range b.Closure(k) {
+		if chart := b.files[filepath.Join(filepath.Dir(file), chartFile)]; chart != nil {
+			text += string(chart.data)
+		}
+	}
+	return text
 }
 
 // Group is the API group of kustomizations.
@@ -321,7 +334,7 @@ func (b *Builder) entry(k *Kustomization, field, entry string, dirs bool) error 
 		k.Files = append(k.Files, abs)
 		if dirs {
 			b.parsed[abs] = true
-			k.objects += max(b.source(abs).count, 1)
+			k.resources = append(k.resources, abs)
 		}
 	}
 	return nil

@@ -1,0 +1,143 @@
+package tree
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/tree/kustomization"
+	"github.com/olmgen/olmgen/internal/whole"
+	"github.com/olmgen/olmgen/internal/world"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// engines are parts of API versions, whose objects lead to other roots or have objects in them.
+var engines = []string{"argoproj.io/v", "toolkit.fluxcd.io/v", "open-cluster-management.io/v"}
+
+// later returns the kustomization of a root if all files that it is built of are the same in the tree that this one is
+// compared with, and if none leads to other roots. made is what it is built of beside them.
+func (x *explorer) later(key nodeKey, t target) (k *kustomization.Kustomization, made string) {
+	if x.options.Other == "" || key.k == nil || t.postBuild != nil || key.k.Unknown != nil ||
+		slices.ContainsFunc(x.builder.Closure(key.k), func(file string) bool { return !x.isSame(file) }) {
+		return nil, ""
+	}
+	return key.k, t.namespace + "\n" + x.builder.Made(key.k)
+}
+
+func (x *explorer) isSame(file string) bool {
+	is, known := x.same[file]
+	if !known {
+		rel, err := filepath.Rel(x.paths[0].real, file)
+		other := filepath.Join(x.options.Other, rel)
+		is = err == nil && (sameFile(file, other) && !contains(file, engines) || isNone(file) && isNone(other))
+		x.same[file] = is
+	}
+	return is
+}
+
+func isNone(file string) bool {
+	_, err := os.Lstat(file)
+	return os.IsNotExist(err)
+}
+
+func contains(file string, texts []string) bool {
+	data, err := whole.ReadFile(file, budget.File)
+	return err != nil || slices.ContainsFunc(texts, func(text string) bool { return bytes.Contains(data, []byte(text)) })
+}
+
+// late builds the roots that wait and have one of some texts in a file.
+func (x *explorer) late(texts ...string) {
+	if len(texts) == 0 {
+		return
+	}
+	has := map[string]bool{}
+	for _, n := range lists.Filter(x.nodes, func(n *node) bool { return n.later != nil }) {
+		if slices.ContainsFunc(x.builder.Closure(n.later), func(file string) bool {
+			if _, known := has[file]; !known {
+				has[file] = contains(file, texts)
+			}
+			return has[file]
+		}) {
+			x.finish(n)
+		}
+	}
+}
+
+func (x *explorer) finish(n *node) {
+	objects, err := x.builder.Build(n.later)
+	x.made(n, n.later, n.target.withNamespace(objects), err)
+	n.later = nil
+}
+
+// made notes what a root applies. k may be nil.
+func (x *explorer) made(n *node, k *kustomization.Kustomization, objects []*manifest.Object, err error) {
+	if err != nil {
+		n.unknown, n.files = (&manifest.Object{File: n.name}).AsError(err), x.filesOf(k, n.dir)
+		return
+	}
+	n.objects, n.templated = withTemplates(objects)
+	n.placed = x.placed(objects)
+}
+
+// Late builds the roots that wait for Settle and have one of some texts in a file.
+func (t *Tree) Late(texts ...string) {
+	if len(texts) == 0 {
+		return
+	}
+	t.explored.late(texts...)
+	*t = *t.explored.assemble()
+}
+
+// Settle builds the roots of two trees that wait, if they are in one cluster with what differs: its outcome depends on
+// them. The others have the same objects in both trees, and stay without them.
+func Settle(old, now *Tree) {
+	trees := []*Tree{old, now}
+	for left := true; left; {
+		was, is := old.byCluster(now), now.byCluster(old)
+		equal := map[string]bool{}
+		for cluster, roots := range is {
+			equal[cluster] = len(is) > 1 && slices.EqualFunc(was[cluster], roots, func(o, n Root) bool {
+				return alike(old, now, o, n)
+			})
+		}
+		left = false
+		for i, clusters := range []map[string][]Root{was, is} {
+			for cluster, roots := range clusters {
+				for _, r := range roots {
+					if r.waits() && !equal[cluster] {
+						trees[i].explored.finish(r.node)
+						left = true
+					}
+				}
+			}
+		}
+		for _, t := range trees {
+			*t = *t.explored.assemble()
+		}
+	}
+}
+
+func (r Root) waits() bool { return r.node != nil && r.node.later != nil }
+
+// byCluster returns the roots that are built, or wait, by their clusters.
+func (t *Tree) byCluster(like *Tree) map[string][]Root {
+	out, in := map[string][]Root{}, t.in(like)
+	for _, r := range lists.Filter(t.Roots, func(r Root) bool { return r.Unknown == nil }) {
+		out[in(r)] = append(out[in(r)], r)
+	}
+	return out
+}
+
+// alike reports whether two roots of two trees are one that has the same objects.
+func alike(old, now *Tree, o, n Root) bool {
+	if old.key(o) != now.key(n) || o.waits() != n.waits() {
+		return false
+	}
+	if o.waits() {
+		return o.node.beside == n.node.beside
+	}
+	return slices.EqualFunc(o.Objects, n.Objects, world.Same)
+}
