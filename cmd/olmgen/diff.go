@@ -26,6 +26,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
@@ -423,16 +424,23 @@ func settle(old, now *tree.Tree, catalogs []string, others []*manifest.Object) {
 		return
 	}
 	tree.Settle(old, now)
-	objects := slices.Concat(others, old.Objects, now.Objects)
-	var unnamed []string
-	for _, value := range catalogs {
-		c, bad := review.ReadContent(value, false, true)
-		if left, err := review.CheckNames([]string{value}, objects, true); bad == nil && (err != nil || len(left) > 0) {
-			unnamed = append(unnamed, c.Name)
+	unnamed := func() (names []string) {
+		objects := slices.Concat(others, old.Objects, now.Objects)
+		for _, value := range catalogs {
+			c, bad := review.ReadContent(value, false, true)
+			left, err := review.CheckNames([]string{value}, objects, true)
+			if bad == nil && (err != nil || len(left) > 0) {
+				names = append(names, c.Name)
+			}
 		}
+		return names
 	}
-	old.Late(unnamed...)
-	now.Late(unnamed...)
+	if names := unnamed(); len(names) > 0 {
+		tree.Settle(old, now, names...)
+	}
+	if len(unnamed()) > 0 { // a slip: which names there are is of interest
+		tree.Settle(old, now, olm.Group, olm.GroupV1)
+	}
 }
 
 func (f *diffFlags) compareClusters(cmd *cobra.Command, sides [2]side, pairs []review.ClusterPair,

@@ -148,7 +148,7 @@ func (e *foundError) Error() string { return e.msg }
 
 // requireObjects returns an error if a tree has nothing to check: an empty pipe must not look like a passed check.
 func requireObjects(t *tree.Tree) error {
-	if len(t.Objects)+len(t.Faults)+len(t.Unknown()) > 0 {
+	if len(t.Objects)+len(t.Faults)+len(t.Unknown()) > 0 || t.Waits() {
 		return nil
 	}
 	read := text.Count(t.Files, "file")

@@ -18,13 +18,16 @@ import (
 var engines = []string{"argoproj.io/v", "toolkit.fluxcd.io/v", "open-cluster-management.io/v"}
 
 // later returns the kustomization of a root if all files that it is built of are the same in the tree that this one is
-// compared with, and if none leads to other roots. made is what it is built of beside them.
-func (x *explorer) later(key nodeKey, t target) (k *kustomization.Kustomization, made string) {
-	if x.options.Other == "" || key.k == nil || t.postBuild != nil || key.k.Unknown != nil ||
-		slices.ContainsFunc(x.builder.Closure(key.k), func(file string) bool { return !x.isSame(file) }) {
+// compared with, and if none leads to other roots.
+func (x *explorer) later(key nodeKey, t target) (k *kustomization.Kustomization, beside string) {
+	if x.options.Other == "" || key.k == nil || t.postBuild != nil {
 		return nil, ""
 	}
-	return key.k, t.namespace + "\n" + x.builder.Made(key.k)
+	beside, known := x.builder.Beside(key.k)
+	if !known || slices.ContainsFunc(x.builder.Closure(key.k), func(file string) bool { return !x.isSame(file) }) {
+		return nil, ""
+	}
+	return key.k, t.namespace + "\n" + beside
 }
 
 func (x *explorer) isSame(file string) bool {
@@ -50,11 +53,8 @@ func contains(file string, texts []string) bool {
 
 // late builds the roots that wait and have one of some texts in a file.
 func (x *explorer) late(texts ...string) {
-	if len(texts) == 0 {
-		return
-	}
 	has := map[string]bool{}
-	for _, n := range lists.Filter(x.nodes, func(n *node) bool { return n.later != nil }) {
+	for _, n := range lists.Filter(x.nodes, func(n *node) bool { return n.later != nil && len(texts) > 0 }) {
 		if slices.ContainsFunc(x.builder.Closure(n.later), func(file string) bool {
 			if _, known := has[file]; !known {
 				has[file] = contains(file, texts)
@@ -82,19 +82,15 @@ func (x *explorer) made(n *node, k *kustomization.Kustomization, objects []*mani
 	n.placed = x.placed(objects)
 }
 
-// Late builds the roots that wait for Settle and have one of some texts in a file.
-func (t *Tree) Late(texts ...string) {
-	if len(texts) == 0 {
-		return
-	}
-	t.explored.late(texts...)
-	*t = *t.explored.assemble()
-}
-
 // Settle builds the roots of two trees that wait, if they are in one cluster with what differs: its outcome depends on
-// them. The others have the same objects in both trees, and stay without them.
-func Settle(old, now *Tree) {
+// them. It also builds those that have one of some texts in a file. The others have the same objects in both trees, and
+// stay without them.
+func Settle(old, now *Tree, texts ...string) {
 	trees := []*Tree{old, now}
+	for _, t := range trees {
+		t.explored.late(texts...)
+		*t = *t.explored.assemble()
+	}
 	for left := true; left; {
 		was, is := old.byCluster(now), now.byCluster(old)
 		equal := map[string]bool{}
@@ -119,6 +115,9 @@ func Settle(old, now *Tree) {
 		}
 	}
 }
+
+// Waits reports whether a root waits for Settle.
+func (t *Tree) Waits() bool { return slices.ContainsFunc(t.Roots, Root.waits) }
 
 func (r Root) waits() bool { return r.node != nil && r.node.later != nil }
 

@@ -40,10 +40,14 @@ func TestSettle(t *testing.T) {
 	if got := named(b.Objects); got != "ax-base-now ay-base" {
 		t.Errorf("cluster a differs, and these are built: %s", got)
 	}
-	a.Late("nothing")
-	b.Late("clusters", "base")
-	if got := named(a.Objects) + ", " + named(b.Objects); got != "ax-base ay-base, ax-base-now ay-base bx-base by-base" {
-		t.Errorf("asked for in one tree: %s", got)
+	tree.Settle(a, b, "nothing")
+	if got := named(a.Objects); got != "ax-base ay-base" {
+		t.Errorf("what nobody has is asked for: %s", got)
+	}
+	tree.Settle(a, b, "bx-")
+	if got := named(a.Objects) + ", " + named(b.Objects); got != "ax-base ay-base bx-base, "+
+		"ax-base-now ay-base bx-base" {
+		t.Errorf("one root is asked for: %s", got)
 	}
 }
 

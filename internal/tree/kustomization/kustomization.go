@@ -132,35 +132,46 @@ func (b *Builder) Load(dir string) *Kustomization {
 // Closure returns the files that a kustomization and all that it builds on name, in a fixed order, with those of its
 // charts.
 func (b *Builder) Closure(k *Kustomization) (files []string) {
+	for _, k := range b.parts(k) {
+		files = append(append(files, k.File), k.Files...)
+		for _, c := range k.spec.HelmCharts {
+			home := cmp.Or(k.spec.HelmGlobals, &types.HelmGlobals{}).ChartHome
+			files = append(files, regular.Files(filepath.Join(k.Dir, cmp.Or(home, "charts"), c.Name))...)
+		}
+	}
+	return files
+}
+
+// Beside returns what a kustomization is built of beside its files: what its options set, and what charts have made.
+// That is not known of one that surely cannot be built.
+func (b *Builder) Beside(k *Kustomization) (text string, known bool) {
+	text = string(k.data)
+	for _, k := range b.parts(k) {
+		if k.Unknown != nil || slices.ContainsFunc(k.Bases, func(dir string) bool { return b.Load(dir) == nil }) {
+			return "", false
+		}
+		if chart := b.files[filepath.Join(k.Dir, chartFile)]; chart != nil {
+			text += string(chart.data)
+		}
+	}
+	return text, true
+}
+
+// parts returns a kustomization with all that it builds on.
+func (b *Builder) parts(k *Kustomization) (list []*Kustomization) {
 	seen := map[string]bool{}
 	var visit func(*Kustomization)
 	visit = func(k *Kustomization) {
 		if k == nil || seen[k.Dir] {
 			return
 		}
-		seen[k.Dir] = true
-		files = append(append(files, k.File), k.Files...)
-		for _, c := range k.spec.HelmCharts {
-			home := cmp.Or(k.spec.HelmGlobals, &types.HelmGlobals{}).ChartHome
-			files = append(files, regular.Files(filepath.Join(k.Dir, cmp.Or(home, "charts"), c.Name))...)
-		}
+		seen[k.Dir], list = true, append(list, k)
 		for _, dir := range k.Bases {
 			visit(b.Load(dir))
 		}
 	}
 	visit(k)
-	return files
-}
-
-// Made returns what a kustomization is built of beside files: what its options set, and what charts have made.
-func (b *Builder) Made(k *Kustomization) string {
-	text := string(k.data)
-	for _, file := range b.Closure(k) {
-		if chart := b.files[filepath.Join(filepath.Dir(file), chartFile)]; chart != nil {
-			text += string(chart.data)
-		}
-	}
-	return text
+	return list
 }
 
 // Group is the API group of kustomizations.
