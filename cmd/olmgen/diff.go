@@ -405,6 +405,7 @@ func (f *diffFlags) readTrees(cmd *cobra.Command, sides *[2]side) (err error) {
 		}
 		if other := sides[1-i]; s.Ref != tree.Stdin && other.Ref != tree.Stdin && other.isTree() && len(f.oldCatalogs) == 0 {
 			o.Other, _ = filepath.Abs(other.Ref)
+			o.Like = other.tree
 		}
 		if s.tree, err = f.roots.open(cmd, []string{s.Ref}, o); err != nil {
 			return err

@@ -27,7 +27,7 @@ type node struct {
 	templated []*manifest.Error
 
 	later  *kustomization.Kustomization // that is the same in another tree, and waits
-	beside string                       // what it is built of beside files
+	beside string                       // what it is built of beside files, if these are the same there
 	target target
 	placed [][]*manifest.Object // objects, where they are of several clusters
 
@@ -60,8 +60,10 @@ type explorer struct {
 	replaced map[string]bool // directories that are applied as engines say, or as a part of such a one
 	taken    map[string]bool // files, in messages, that are
 	said     map[string]bool // what is not known
-	same     map[string]bool // files, absolute, that are so in another tree, and lead to no root
 	variants map[string]int  // roots of a directory
+
+	compared map[string]fileState          // by absolute paths
+	built    map[string][]*manifest.Object // by what nodes are built of beside files
 }
 
 const (
@@ -72,7 +74,8 @@ const (
 // explore builds the kustomizations, and what the objects of GitOps engines in them and in plain manifests apply.
 func (a *applied) explore(t *Tree, plain []*manifest.Object) *explorer {
 	x := &explorer{applied: a, tree: t, plain: plain, byKey: map[nodeKey]*node{}, replaced: map[string]bool{},
-		taken: map[string]bool{}, said: map[string]bool{}, same: map[string]bool{}, variants: map[string]int{}}
+		taken: map[string]bool{}, said: map[string]bool{}, variants: map[string]int{},
+		compared: map[string]fileState{}, built: map[string][]*manifest.Object{}}
 	x.defined(plain)
 	for _, k := range a.roots {
 		x.build(nodeKey{k: k, dir: k.Dir}, target{}, nil).asked = a.asked[k]
@@ -208,11 +211,11 @@ func (x *explorer) build(key nodeKey, t target, from *node) *node {
 		n.unknown = t.by.Errorf(t.field, "%s applies itself, with other options each time", n.name)
 		return n
 	}
-	if n.later, n.beside = x.later(key, t); n.later != nil {
-		n.target = t
+	if x.compare(n, key.k, t) {
+		n.later, n.target = key.k, t
 		return n
 	}
-	objects, err := x.objects(key, t)
+	objects, err := x.objects(n, key, t)
 	if err == nil && t.postBuild != nil {
 		objects, err = t.postBuild.apply(objects, t.postBuild.settle(x))
 	}
@@ -239,10 +242,10 @@ func (x *explorer) placed(objects []*manifest.Object) [][]*manifest.Object {
 	return parts
 }
 
-func (x *explorer) objects(key nodeKey, t target) ([]*manifest.Object, error) {
+func (x *explorer) objects(n *node, key nodeKey, t target) ([]*manifest.Object, error) {
 	switch {
 	case key.k != nil:
-		return x.builder.Build(key.k)
+		return x.kustomized(n, key.k)
 	case x.isChart(t, key.dir):
 		return x.chartObjects(t, key.dir)
 	case t.plain == nil:

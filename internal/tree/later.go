@@ -17,28 +17,46 @@ import (
 // engines are parts of API versions, whose objects lead to other roots or have objects in them.
 var engines = []string{"argoproj.io/v", "toolkit.fluxcd.io/v", "open-cluster-management.io/v"}
 
-// later returns the kustomization of a root if all files that it is built of are the same in the tree that this one is
-// compared with, and if none leads to other roots.
-func (x *explorer) later(key nodeKey, t target) (k *kustomization.Kustomization, beside string) {
-	if x.options.Other == "" || key.k == nil || t.postBuild != nil {
-		return nil, ""
-	}
-	beside, known := x.builder.Beside(key.k)
-	if !known || slices.ContainsFunc(x.builder.Closure(key.k), func(file string) bool { return !x.isSame(file) }) {
-		return nil, ""
-	}
-	return key.k, t.namespace + "\n" + beside
+// fileState is what is known of a file of a kustomization.
+type fileState struct {
+	same  bool // in the tree that this one is compared with
+	leads bool // it may lead to other roots
 }
 
-func (x *explorer) isSame(file string) bool {
-	is, known := x.same[file]
+// compare notes what a root is built of beside its files, if these are the same in the tree that this one is compared
+// with. Such a root waits if none of them leads to other roots.
+func (x *explorer) compare(n *node, k *kustomization.Kustomization, t target) (waits bool) {
+	if x.options.Other == "" || k == nil || t.postBuild != nil {
+		return false
+	}
+	beside, known := x.builder.Beside(k)
+	for _, file := range x.builder.Closure(k) {
+		state := x.stateOf(file)
+		if !known || !state.same {
+			return false
+		}
+		waits = waits || state.leads
+	}
+	rel, _ := filepath.Rel(x.paths[0].real, n.dir)
+	n.beside = rel + "\n" + t.namespace + "\n" + beside
+	return !waits
+}
+
+func (x *explorer) stateOf(file string) fileState {
+	state, known := x.compared[file]
 	if !known {
 		rel, err := filepath.Rel(x.paths[0].real, file)
 		other := filepath.Join(x.options.Other, rel)
-		is = err == nil && (sameFile(file, other) && !contains(file, engines) || isNone(file) && isNone(other))
-		x.same[file] = is
+		switch {
+		case err != nil:
+		case sameFile(file, other):
+			state = fileState{true, contains(file, engines)}
+		case isNone(file) && isNone(other):
+			state.same = true
+		}
+		x.compared[file] = state
 	}
-	return is
+	return state
 }
 
 func isNone(file string) bool {
@@ -66,10 +84,39 @@ func (x *explorer) late(texts ...string) {
 	}
 }
 
+// finish builds a root that waits.
 func (x *explorer) finish(n *node) {
-	objects, err := x.builder.Build(n.later)
+	objects, err := x.kustomized(n, n.later)
 	x.made(n, n.later, n.target.withNamespace(objects), err)
 	n.later = nil
+}
+
+// kustomized returns what a kustomization builds, or what it has built in the other tree if that was read before.
+func (x *explorer) kustomized(n *node, k *kustomization.Kustomization) ([]*manifest.Object, error) {
+	like := x.options.Like
+	if like == nil || n.beside == "" || like.explored.built[n.beside] == nil {
+		return x.builder.Build(k)
+	}
+	name := func(old string) string {
+		rel, below := like.Rel(old)
+		if !below {
+			return old
+		}
+		return x.options.name(x.paths[0].name, rel)
+	}
+	return lists.Map(like.explored.built[n.beside], func(o *manifest.Object) *manifest.Object {
+		v, err := o.Value()
+		if err != nil {
+			return o
+		}
+		now := o.Build(v, func(field string) manifest.Place {
+			place := o.SetBy(field)
+			place.File = name(place.File)
+			return place
+		})
+		now.File = name(o.File)
+		return now
+	}), nil
 }
 
 // made notes what a root applies. k may be nil.
@@ -77,6 +124,9 @@ func (x *explorer) made(n *node, k *kustomization.Kustomization, objects []*mani
 	if err != nil {
 		n.unknown, n.files = (&manifest.Object{File: n.name}).AsError(err), x.filesOf(k, n.dir)
 		return
+	}
+	if n.beside != "" {
+		x.built[n.beside] = objects
 	}
 	n.objects, n.templated = withTemplates(objects)
 	n.placed = x.placed(objects)

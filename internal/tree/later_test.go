@@ -86,7 +86,10 @@ func clusters(t, like *tree.Tree) map[string]string {
 	for _, c := range t.Clusters(like) {
 		texts := lists.Map(c.Objects, func(o *manifest.Object) string {
 			v, err := o.Value()
-			return fmt.Sprint(filepath.Base(o.File), v, err)
+			file, _ := t.Rel(o.File)
+			by, line := o.PlaceOf("metadata.name")
+			by, _ = t.Rel(by)
+			return fmt.Sprint(file, o.Line, v, err, by, line)
 		})
 		out[c.Rel] = strings.Join(texts, "\n")
 	}
@@ -166,7 +169,7 @@ func readPair(t *testing.T, old, now string) (a, b *tree.Tree) {
 	sides := [2]*tree.Tree{}
 	for i, dir := range []string{old, now} {
 		read, err := tree.Read(context.Background(), []string{dir}, tree.Options{Plain: true,
-			Other: []string{now, old}[i]})
+			Other: []string{now, old}[i], Like: sides[0]})
 		if err != nil {
 			t.Fatal(err)
 		}

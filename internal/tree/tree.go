@@ -64,6 +64,8 @@ type Options struct {
 	Top string
 	// Other is a tree that this one is compared with, absolute: roots whose files are the same there wait for Settle.
 	Other string
+	// Like is that tree, if it was read before.
+	Like *Tree
 }
 
 // Tree holds the objects of files.

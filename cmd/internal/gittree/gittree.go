@@ -106,6 +106,9 @@ func (r *Repository) Checkout(rev, dir string, whole bool) (string, error) {
 	if whole {
 		at, to = entry{mode: filemode.Dir, hash: tree}, dir
 	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return "", err
+	}
 	if err := w.write(at, to, 0); err != nil {
 		return "", r.broken(rev, err)
 	}
@@ -192,9 +195,6 @@ func (w *writer) file(e entry, target string) (err error) {
 	}
 	if w.left -= size; w.left < 0 {
 		return manifest.OverLimit(fmt.Errorf("more than %d MiB of files", w.most.Bytes>>20))
-	}
-	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
-		return err
 	}
 	if before := w.repo.written[e.hash]; before != "" && os.Link(before, target) == nil {
 		return nil
