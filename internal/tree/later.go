@@ -30,16 +30,13 @@ func (x *explorer) compare(n *node, k *kustomization.Kustomization, t target) (w
 		return false
 	}
 	beside, known := x.builder.Beside(k)
-	for _, file := range x.builder.Closure(k) {
-		state := x.stateOf(file)
-		if !known || !state.same {
-			return false
-		}
-		waits = waits || state.leads
+	states := lists.Map(x.builder.Closure(k), x.stateOf)
+	if !known || slices.ContainsFunc(states, func(s fileState) bool { return !s.same }) {
+		return false
 	}
 	rel, _ := filepath.Rel(x.paths[0].real, n.dir)
 	n.beside = rel + "\n" + t.namespace + "\n" + beside
-	return !waits
+	return !slices.ContainsFunc(states, func(s fileState) bool { return s.leads })
 }
 
 func (x *explorer) stateOf(file string) fileState {
@@ -150,13 +147,12 @@ func Settle(old, now *Tree, texts ...string) {
 			})
 		}
 		left = false
-		for i, clusters := range []map[string][]Root{was, is} {
-			for cluster, roots := range clusters {
-				for _, r := range roots {
-					if r.waits() && !equal[cluster] {
-						trees[i].explored.finish(r.node)
-						left = true
-					}
+		for i, t := range trees {
+			in := t.in(trees[1-i])
+			for _, r := range t.Roots {
+				if r.waits() && !equal[in(r)] {
+					t.explored.finish(r.node)
+					left = true
 				}
 			}
 		}
