@@ -396,7 +396,7 @@ func (o *simulation) judgeSubscriptions() {
 	for _, s := range o.Subscriptions {
 		// a CSV without group is an error of its own
 		if len(o.groupsIn[s.Namespace])+len(o.csvsIn[s.Namespace]) == 0 && o.lacking[s.Namespace] == "" {
-			o.note(ruleNoGroup, findings.Warning, s.Object, "metadata.namespace",
+			o.note(ruleNoGroup, findings.Error, s.Object, "metadata.namespace",
 				"namespace "+s.Namespace+" has no OperatorGroup: OLM installs nothing there",
 				"add one, or check its path too")
 		}

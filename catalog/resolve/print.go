@@ -193,7 +193,7 @@ func (w *Walk) ending() string {
 	case w.Outcome == Cycle:
 		return fmt.Sprintf("cycle: the state after %s comes again", text.Count(w.CycleFrom, "InstallPlan"))
 	case w.Outcome == Unknown && w.states[0].Disputed != "":
-		return "not known: two roots of the cluster differ"
+		return "not known: " + w.states[0].Disputed
 	case w.Outcome == Unknown && w.Failure != nil:
 		return "not known: without a catalog of which nobody knows the content, OLM installs and updates nothing"
 	}

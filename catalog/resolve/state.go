@@ -31,7 +31,7 @@ type State struct {
 	OperatorGroups  int    // OLM resolves only with exactly one
 	ExcludeGlobal   bool   // the OperatorGroup excludes global catalogs
 	FailForward     bool   // the OperatorGroup has the upgradeStrategy TechPreviewUnsafeFailForward
-	Disputed        string // why nobody knows what OLM does: two roots of the cluster differ about its objects
+	Disputed        string // why nobody knows what OLM does, such as two roots that differ about its objects
 
 	Catalogs []Source
 	// Unknown are catalogs without known content. Subscriptions to them stay, and what may depend on them is a warning.
