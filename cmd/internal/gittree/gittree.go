@@ -124,6 +124,9 @@ func (r *Repository) tree(rev string) (plumbing.Hash, error) {
 		if list, err := r.store.Shallow(); err == nil && len(list) > 0 {
 			e.Tip = "the repository is shallow: fetch its whole history; actions/checkout does so with fetch-depth: 0"
 		}
+		if len(r.store.lost) > 0 {
+			e.Msg, e.Tip = "the Git repository borrows objects from "+r.store.lost[0]+", which is not there", "bring it back"
+		}
 		return plumbing.ZeroHash, e
 	}
 	if err != nil {
@@ -302,7 +305,8 @@ func open(dir string) (*store, error) {
 		objects = filepath.Join(beside(name, common), "objects")
 	}
 	objectCache := cache.NewObjectLRUDefault()
-	opened := &store{filesystem.NewStorageWithOptions(repository, objectCache, options), borrows(objects, objectCache)}
+	opened := &store{Storage: filesystem.NewStorageWithOptions(repository, objectCache, options)}
+	opened.borrowed, opened.lost = borrows(objects, objectCache)
 	if _, err := opened.Reference(plumbing.HEAD); errors.Is(err, plumbing.ErrReferenceNotFound) {
 		return nil, errNoRepository
 	} else if err != nil {

@@ -257,6 +257,21 @@ func TestAlternates(t *testing.T) {
 	}
 }
 
+// A clone whose objects are gone says where they were.
+func TestLostAlternate(t *testing.T) {
+	clone := t.TempDir()
+	write(t, filepath.Join(clone, ".git/HEAD"), "0123456789012345678901234567890123456789\n")
+	write(t, filepath.Join(clone, ".git/objects/info/alternates"), "# a\n\n/nonexistent/objects\n")
+	r, err := Open(clone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.Checkout("HEAD", t.TempDir(), false)
+	if err == nil || !strings.Contains(err.Error(), "borrows objects from /nonexistent/objects, which is not there") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 // A file that a partial clone lacks, and a submodule, are known to be there.
 func TestAbsent(t *testing.T) {
 	dir := repository(t)

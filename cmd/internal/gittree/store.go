@@ -20,6 +20,7 @@ import (
 type store struct {
 	*filesystem.Storage
 	borrowed []*filesystem.ObjectStorage
+	lost     []string // directories that it borrows from, and that are not there
 }
 
 // of returns what has an object.
@@ -52,8 +53,8 @@ func (s *store) HashesWithPrefix(prefix []byte) ([]plumbing.Hash, error) {
 var options = filesystem.Options{LargeObjectThreshold: 1 << 20} // larger ones are read as streams
 
 // borrows opens the object directories that another one borrows from (git: Documentation/gitrepository-layout.txt,
-// objects/info/alternates; object-file.c, link_alt_odb_entries). One that is not there is left out, as Git does.
-func borrows(objects string, objectCache cache.Object) (list []*filesystem.ObjectStorage) {
+// objects/info/alternates; object-file.c, link_alt_odb_entries). Those that are lost are left out, as Git does.
+func borrows(objects string, objectCache cache.Object) (list []*filesystem.ObjectStorage, lost []string) {
 	seen := []string{filepath.Clean(objects)}
 	for i := 0; i < len(seen); i++ {
 		text, err := os.ReadFile(filepath.Join(seen[i], "info", "alternates"))
@@ -61,19 +62,23 @@ func borrows(objects string, objectCache cache.Object) (list []*filesystem.Objec
 			continue
 		}
 		for line := range strings.Lines(string(text)) {
-			line = strings.TrimSuffix(line, "\n")
+			if line = strings.TrimSuffix(line, "\n"); line == "" || line[0] == '#' {
+				continue
+			}
 			if quoted, err := strconv.Unquote(line); err == nil {
 				line = quoted
 			}
 			line = beside(filepath.Join(seen[i], "x"), line)
-			if filepath.Base(line) == "objects" && !slices.Contains(seen, line) {
+			if _, err := os.Stat(line); err != nil {
+				lost = append(lost, line)
+			} else if filepath.Base(line) == "objects" && !slices.Contains(seen, line) {
 				seen = append(seen, line)
 				list = append(list, filesystem.NewObjectStorageWithOptions(dotgit.New(osfs.New(filepath.Dir(line))),
 					objectCache, options))
 			}
 		}
 	}
-	return list
+	return list, lost
 }
 
 // formats refuses extensions of a repository that go-git does not read.
