@@ -9,6 +9,7 @@ import (
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict/upgrade"
@@ -70,10 +71,17 @@ func stays(before, after *Report) (list []findings.Finding) {
 		if gone {
 			message = "it is deleted, and nothing else"
 		}
-		list = append(list, staysOf(s.object, "%s: ClusterServiceVersion %s/%s stays with its Deployments, "+
+		list = append(list, about(ruleStays, s.object, "%s: ClusterServiceVersion %s/%s stays with its Deployments, "+
 			"permissions and CRDs, and nothing updates it any more; to remove the operator, delete the "+
 			"ClusterServiceVersion",
 			message, s.Namespace, s.InstalledCSV))
+	}
+	for _, e := range before.Extensions {
+		same := func(other *PlayedExtension) bool { return other.Name == e.Name }
+		if e.Bundle != "" && e.Refused == "" && !slices.ContainsFunc(after.Extensions, same) {
+			list = append(list, about(ruleLost, e.object, "it is deleted, and OLM v1 deletes what is of %s, with every "+
+				"custom resource of its CRDs: %s", e.Bundle, text.FirstOf(5, lists.Map(lists.Unique(e.owns), shown))))
+		}
 	}
 	for _, p := range before.policies {
 		acts := func(o *olm.OperatorPolicy) bool {
@@ -102,12 +110,12 @@ func policyStays(p, now *olm.OperatorPolicy) findings.Finding {
 	if p.Automatic && len(p.Versions) == 0 {
 		then = "OLM updates it still"
 	}
-	return staysOf(p.Object, "%s: its OperatorGroup, Subscription %s/%s and what OLM has installed for it stay, and %s",
-		ends, p.Namespace, p.Package, then)
+	return about(ruleStays, p.Object, "%s: its OperatorGroup, Subscription %s/%s and what OLM has installed for it stay, "+
+		"and %s", ends, p.Namespace, p.Package, then)
 }
 
-func staysOf(o *manifest.Object, format string, args ...any) findings.Finding {
+func about(rule findings.Rule, o *manifest.Object, format string, args ...any) findings.Finding {
 	file, line := o.PlaceOf("")
-	return findings.Finding{Rule: ruleStays.ID, Level: findings.Warning, File: file, Line: line, Object: o.Identity(),
+	return findings.Finding{Rule: rule.ID, Level: findings.Warning, File: file, Line: line, Object: o.Identity(),
 		Message: fmt.Sprintf(format, args...)}
 }

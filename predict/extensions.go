@@ -344,10 +344,11 @@ type PlayedExtension struct {
 	object    *manifest.Object
 	extension *Extension
 	operator  *fit.Operator
-	unfit     bool     // it is refused by a rule of package fit
-	disputed  bool     // two roots of the cluster differ about it
-	partial   string   // why only what the catalog says of the operator is known
-	owns      []string // what OLM v1 makes of the bundle, as keyOf names it
+	unfit     bool               // it is refused by a rule of package fit
+	disputed  bool               // two roots of the cluster differ about it
+	partial   string             // why only what the catalog says of the operator is known
+	owns      []string           // what OLM v1 makes of the bundle, as keyOf names it
+	made      []*manifest.Object // the same; nil if the bundle has not been read
 }
 
 // state returns what OLM v1 does, for a person.
@@ -382,6 +383,7 @@ func (c *prediction) playExtensions(ctx context.Context, o Options, objects []*m
 			if err := e.open(ctx, o); err != nil {
 				return err
 			}
+			c.judgeAccount(e, o)
 		}
 		switch {
 		case e.unfit && o.Target.Known(): // judgeTarget says so
@@ -440,8 +442,8 @@ func (e *PlayedExtension) open(ctx context.Context, o Options) error {
 	if partial != "" {
 		return nil
 	}
-	options := olmv1.Options{Namespace: e.extension.Namespace, Certs: olmv1.CertManager,
-		Release: release.Number()}
+	certs := map[bool]string{true: olmv1.ServiceCA, false: olmv1.CertManager}[release.Product == versions.OpenShift]
+	options := olmv1.Options{Namespace: e.extension.Namespace, Certs: certs, Release: release.Number()}
 	if e.extension.WatchNamespace != "" {
 		options.TargetNamespaces = []string{e.extension.WatchNamespace}
 	}
@@ -451,6 +453,9 @@ func (e *PlayedExtension) open(ctx context.Context, o Options) error {
 	}
 	for _, x := range made {
 		e.owns = append(e.owns, keyOf(x.APIVersion, x.Kind, x.Namespace, x.Name))
+		if value, err := x.Content(); err == nil {
+			e.made = append(e.made, manifest.New(value))
+		}
 	}
 	return nil
 }
@@ -481,85 +486,95 @@ func (c *prediction) judgeOwnership(o Options, objects []*manifest.Object) {
 		if e.Refused != "" {
 			continue
 		}
-		taken := map[*PlayedExtension][]string{}
 		for _, key := range e.owns {
-			switch by := owners[key]; by {
-			case nil:
+			switch by := owners[key]; {
+			case by == nil:
 				owners[key] = e
-			case e:
-			default:
-				taken[by] = append(taken[by], shown(key))
-			}
-		}
-		for _, by := range list {
-			if names := taken[by]; len(names) > 0 && e.fresh() {
-				e.Refused = fmt.Sprintf("ClusterExtension %s owns %s", by.Name, text.FirstOf(3, names))
+			case by != e && e.fresh() && e.Refused == "": // Helm stops at the first one
+				e.Refused = fmt.Sprintf("%s (ClusterExtension %s owns it)", e.imports(key, by.marks()), by.Name)
 				c.note(ruleCollision, findings.Error, e.object, "", fmt.Sprintf("OLM v1 does not install %s: %s",
 					e.Bundle, e.Refused), "an object has one owner: remove one of the two")
-				break
 			}
 		}
 	}
 	if len(owners) == 0 {
 		return
 	}
-	files, said := lists.Set(objects, func(x *manifest.Object) string { return x.File }), map[string]bool{}
+	files := lists.Set(objects, func(x *manifest.Object) string { return x.File })
 	for x := range c.All() {
 		key := world.Key(x, o.Namespace)
 		e := owners[key]
-		// OLM v1 has made it for a ClusterExtension (operator-controller:
+		// OLM v1 has made it for this ClusterExtension (operator-controller:
 		// internal/operator-controller/labels/labels.go)
-		made, _ := x.Get("metadata", "labels", olm.GroupV1+"/owner-kind")
-		switch {
-		case e == nil, made == olm.KindClusterExtension && x.Has("metadata", "labels", olm.GroupV1+"/owner-name"):
-		case !files[x.File]: // an InstallPlan of OLM v0 makes it
-			said[key] = true
-			c.noteOfBoth(e, key)
-		default:
-			said[key] = true
-			c.noteOwned(e, key, x)
+		kind, _ := x.Get("metadata", "labels", olm.GroupV1+"/owner-kind")
+		name, _ := x.Get("metadata", "labels", olm.GroupV1+"/owner-name")
+		if e != nil && (kind != olm.KindClusterExtension || name != e.Name) {
+			c.collide(e, key, x, !files[x.File]) // an InstallPlan of OLM v0 makes what is in no file
 		}
 	}
 	for _, v := range c.csvs {
 		for _, crd := range v.CRDs.Owned {
 			key := keyOf("apiextensions.k8s.io/v1", kindCRD, "", crd.Name)
-			if e := owners[key]; e != nil && !said[key] {
-				said[key] = true
-				c.noteOfBoth(e, key)
+			if e := owners[key]; e != nil && e.Refused == "" {
+				c.collide(e, key, cmp.Or(c.CRD(crd.Name), manifest.New(nil)), true)
 			}
 		}
 	}
 }
 
-// noteOwned reports an object of the tree that the bundle of a ClusterExtension has, too.
-func (c *prediction) noteOwned(e *PlayedExtension, key string, x *manifest.Object) {
-	level, says := findings.Error, "OLM v1 does not install "+e.Bundle
-	if !e.fresh() {
-		level, says = findings.Warning, "OLM v1 and whoever applies the tree undo what the other does"
-	} else if e.Refused == "" {
-		e.Refused = shown(key) + " exists"
-	}
-	hint := "remove it from the tree"
-	if key == keyOf("v1", "ServiceAccount", e.extension.Namespace, e.extension.Account) {
+// collide reports an object that the bundle of a ClusterExtension has, too: one of the tree, or what OLM v0 makes. OLM v0
+// writes over what OLM v1 has made (OLM: pkg/controller/operators/catalog/step.go).
+func (c *prediction) collide(e *PlayedExtension, key string, x *manifest.Object, v0 bool) {
+	level, at, who, hint := findings.Error, x, "who applies the tree", "remove it from the tree"
+	if v0 {
+		at, who, hint = e.object, "OLM v0", "install the operator by one of the two"
+	} else if key == keyOf("v1", "ServiceAccount", e.extension.Namespace, e.extension.Account) {
 		hint = "give the account of spec.serviceAccount another name"
 	}
-	c.note(ruleCollision, level, x, "metadata.name", fmt.Sprintf("ClusterExtension %s: %s: its bundle has this object "+
-		"too, and OLM v1 takes over none that somebody else has made", e.Name, says), hint)
+	says := fmt.Sprintf("ClusterExtension %s: %s and OLM v1 both write %s of %s", e.Name, who, shown(key), e.Bundle)
+	var has [3]string
+	for i, mark := range helmMarks {
+		value, _ := x.Get("metadata", mark[0]+"s", mark[1])
+		has[i] = olm.Text(value)
+	}
+	switch refused := e.imports(key, has); {
+	case e.fresh() && refused != "":
+		e.Refused = cmp.Or(e.Refused, fmt.Sprintf("%s (%s makes it)", refused, who))
+		says = "ClusterExtension " + e.Name + ": OLM v1 does not install " + e.Bundle + ": " + e.Refused
+	case !v0:
+		level = findings.Warning
+	default:
+		e.Refused = cmp.Or(e.Refused, "OLM v0 writes over "+shown(key))
+	}
+	c.note(ruleCollision, level, at, "metadata.name", says, hint)
 }
 
-// noteOfBoth reports an object that OLM v0 makes, too. OLM v0 writes over what OLM v1 has made (OLM:
-// pkg/controller/operators/catalog/step.go), and OLM v1 does not take it back.
-func (c *prediction) noteOfBoth(e *PlayedExtension, key string) {
-	if e.Refused != "" {
-		return
+// helmMarks say of which release of Helm an object is (helm: pkg/action/validate.go, checkOwnership).
+var helmMarks = [3][2]string{{"label", "app.kubernetes.io/managed-by"}, {"annotation", "meta.helm.sh/release-name"},
+	{"annotation", "meta.helm.sh/release-namespace"}}
+
+// marks returns the values of helmMarks of what OLM v1 makes for an extension (operator-controller:
+// internal/operator-controller/applier/helm.go).
+func (e *PlayedExtension) marks() [3]string { return [3]string{"Helm", e.Name, e.extension.Namespace} }
+
+// imports returns why Helm, and so OLM v1, does not take over an object that exists, or "" if it does (helm:
+// pkg/action/install.go, RunWithContext).
+func (e *PlayedExtension) imports(key string, has [3]string) string {
+	parts, wrong := strings.SplitN(key, "/", 4), ""
+	for i, want := range e.marks() {
+		switch on, mark := helmMarks[i][0], helmMarks[i][1]; has[i] {
+		case want:
+		case "":
+			wrong += fmt.Sprintf("; %s validation error: missing key %q: must be set to %q", on, mark, want)
+		default:
+			wrong += fmt.Sprintf("; %s validation error: key %q must equal %q: current value is %q", on, mark, want, has[i])
+		}
 	}
-	says := fmt.Sprintf("OLM v1 does not install %s: %s exists: OLM v0 makes it", e.Bundle, shown(key))
-	if !e.fresh() {
-		says = fmt.Sprintf("OLM v0 writes over %s of %s", shown(key), e.Bundle)
+	if wrong == "" {
+		return ""
 	}
-	e.Refused = shown(key) + " exists"
-	c.note(ruleCollision, findings.Error, e.object, "", says+", and OLM v1 takes over no object that somebody else "+
-		"has made", "install the operator by one of the two")
+	return fmt.Sprintf("Unable to continue with install: %s %q in namespace %q exists and cannot be imported into the "+
+		"current release: invalid ownership metadata%s", parts[1], parts[3], parts[2], wrong)
 }
 
 // fresh reports whether OLM v1 has installed no bundle yet for the ClusterExtension.

@@ -14,10 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate/installer"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
+	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
@@ -253,6 +255,62 @@ func (c *prediction) missingRights(home, namespace string,
 		}
 	}
 	return missing
+}
+
+// judgeAccount finds what keeps OLM v1 from acting for an extension: its namespace or its account is not there, or the
+// account lacks rights. Without a known release nothing is said of accounts, and what a dump lacks may be there.
+func (c *prediction) judgeAccount(e *PlayedExtension, o Options) {
+	release := o.Target.Controllers()[0]
+	state, _ := release.State(olm.KindClusterExtension, versions.FieldAccount, versions.Standard)
+	account := rbac.Account{Namespace: e.extension.Namespace, Name: e.extension.Account}
+	named := account.Name != "" && (o.Target.Controller != nil || o.Target.OpenShift != nil)
+	missing := func(kind, namespace, name string, shown bool) bool {
+		return c.Get("", kind, namespace, name) == nil && (shown && !c.open || o.Catalogs.left(kind, namespace, name))
+	}
+	dumped := !e.object.Has("metadata", "uid") || c.dumped[rbacv1.ServiceAccountKind+"/"+account.Namespace]
+	homeless := missing("Namespace", "", account.Namespace, c.Declared)
+	gone := account.Name != "default" && missing(rbacv1.ServiceAccountKind, account.Namespace, account.Name, dumped)
+	switch uses := named && state == versions.Required; {
+	case uses && (homeless || gone):
+		// before it asks for a bundle (operator-controller: internal/operator-controller/authentication/tokengetter.go,
+		// from v1.9 on controllers/clusterextension_reconcile_steps.go, ServiceAccountValidator)
+		e.unfit = false
+		e.Refused = fmt.Sprintf("service account %q not found in namespace %q", account.Name, account.Namespace)
+	case e.Refused+e.Unknown != "":
+	case homeless: // what the API server says to Helm
+		e.Refused = fmt.Sprintf("namespaces %q not found", account.Namespace)
+	case uses && e.fresh():
+		c.judgeRights(e, account)
+	case named && state == versions.Ignored: // controllers/clusterextension_reconcile_steps.go
+		c.note(ruleIgnoredField, findings.Warning, e.object, versions.FieldAccount, release.String()+": "+
+			versions.FieldAccount+" is deprecated, ignored, and will be removed in a future release - "+
+			"operator-controller's cluster-admin service account is used for all cluster interactions", "")
+	}
+}
+
+// judgeRights finds what an account lacks of the rights that installer-rbac grants, without those that only an update
+// or a removal takes, and without escalate and bind: who holds the rules of a role needs neither.
+func (c *prediction) judgeRights(e *PlayedExtension, account rbac.Account) {
+	if c.open && !slices.ContainsFunc(c.RBAC.Bindings, func(b *rbac.Binding) bool { return b.Binds(account) }) {
+		e.Unknown = "the rights of ServiceAccount " + account.String() + ", as which OLM v1 acts, are not in the tree"
+		return
+	}
+	needs, err := installer.Derive(e.made, installer.Options{Extension: e.Name, Escalate: true})
+	if err != nil {
+		return
+	}
+	needs.Namespaces[""] = needs.Cluster
+	for _, ns := range lists.Keys(needs.Namespaces) {
+		lacks := lists.Filter(slices.Concat(lists.Map(needs.Namespaces[ns], rbac.Atoms)...), func(a rbac.Atom) bool {
+			return !slices.Contains([]string{"update", "delete", "escalate", "bind"}, a.Verb) &&
+				!c.RBAC.Allows(account, ns, rbac.Rules([]rbac.Atom{a})[0])
+		})
+		if len(lacks) > 0 {
+			e.Refused = fmt.Sprintf("ServiceAccount %s may not, in %s: %s (see olmgen installer-rbac)", account,
+				cmp.Or(ns, "the cluster"), text.FirstOf(3, lists.Map(rbac.Rules(lacks), rbac.RuleText)))
+			return
+		}
+	}
 }
 
 func (v *csv) deployments() (names []string) {

@@ -218,8 +218,8 @@ var (
 	ruleNotLookedAt = rule("not-looked-at", "what the outcome may depend on and nobody knows",
 		"The bundle is not there, or the tree has no CustomResourceDefinitions and so does not say what the cluster "+
 			"serves.")
-	ruleLost = rule("object-lost", "an object that goes with the release that owned it",
-		"The garbage collector deletes what only the replaced ClusterServiceVersion owns.")
+	ruleLost = rule("object-lost", "an object that goes with the release or the ClusterExtension that owned it",
+		"The garbage collector deletes what only the replaced ClusterServiceVersion owns, or the deleted extension.")
 	ruleChance = rule("service-twice", "a Service that a bundle ships and that OLM makes, too",
 		"OLM makes a Service for the webhooks and APIServices of a Deployment. The InstallPlan and the installation "+
 			"of the CSV write it one after the other, again and again. Source: OLM, pkg/controller/install/"+

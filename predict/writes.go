@@ -3,8 +3,10 @@ package predict
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/blang/semver/v4"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -18,10 +20,8 @@ import (
 // The release of the cluster may be nil. The error is that of the API.
 func Refusals(ctx context.Context, api writes.Checker, release *semver.Version, objects []*manifest.Object,
 	existing func(*manifest.Object) *manifest.Object) (list []findings.Finding, err error) {
-	if api == nil {
-		return nil, nil
-	}
 	var asked []writes.Write
+	var answers []writes.Answer
 	var of []*manifest.Object
 	for _, o := range objects {
 		if !olm.BuiltinGroup(o.Group()) || o.Has("metadata", "uid") || o.Name == "" {
@@ -33,12 +33,16 @@ func Refusals(ctx context.Context, api writes.Checker, release *semver.Version, 
 		}
 		asked, of = append(asked, w), append(of, o)
 	}
-	if len(asked) == 0 {
-		return nil, nil
+	if api != nil && len(asked) > 0 {
+		if answers, err = api.Check(ctx, asked); err != nil {
+			return nil, err
+		}
 	}
-	answers, err := api.Check(ctx, asked)
-	if err != nil {
-		return nil, err
+	of = of[:len(answers)]
+	for _, o := range ofOLMv1(objects, olm.KindClusterExtension) {
+		if old := existing(o); old != nil {
+			answers, of = append(answers, changed(old, o)), append(of, o)
+		}
 	}
 	for i, a := range answers {
 		if len(a.Causes) == 0 {
@@ -53,6 +57,19 @@ func Refusals(ctx context.Context, api writes.Checker, release *semver.Version, 
 		}
 	}
 	return list, nil
+}
+
+// changed returns what the API server says to a ClusterExtension of which a field changes that its CRD fixes.
+func changed(old, o *manifest.Object) (a writes.Answer) {
+	for _, at := range olm.ImmutableFields(o.Group(), o.Kind) {
+		path := strings.Split(at, ".")
+		is, _ := o.Get(path...)
+		if was, _ := old.Get(path...); was != nil && is != nil && olm.Text(was) != olm.Text(is) {
+			message := field.Invalid(nil, is, path[len(path)-1]+" is immutable").ErrorBody()
+			a.Causes = append(a.Causes, writes.Cause{Field: at, Message: message})
+		}
+	}
+	return a
 }
 
 // level returns how bad it is that the API server refuses an object as it stands, and when it does not refuse it:

@@ -114,6 +114,8 @@ var immutable = map[string][]string{
 	"apiextensions.k8s.io/CustomResourceDefinition": {"spec.scope", "spec.group", "spec.names.plural",
 		"spec.names.kind"},
 	"scheduling.k8s.io/PriorityClass": {"value", "preemptionPolicy"},
+	// by x-kubernetes-validations of the CRD of each release
+	GroupV1 + "/ClusterExtension": {"spec.source.catalog.packageName", "spec.namespace", "spec.serviceAccount.name"},
 }
 
 // ImmutableFields returns the fields of a kind that the API server does not let change.
