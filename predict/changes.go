@@ -79,7 +79,7 @@ func stays(before, after *Report) (list []findings.Finding) {
 	for _, e := range before.Extensions {
 		same := func(other *PlayedExtension) bool { return other.Name == e.Name }
 		if e.Bundle != "" && e.Refused == "" && !slices.ContainsFunc(after.Extensions, same) {
-			list = append(list, about(ruleLost, e.object, "it is deleted, and OLM v1 deletes what is of %s, with every "+
+			list = append(list, about(ruleLost, e.object, "it is deleted with what OLM v1 has made of %s, and with each "+
 				"custom resource of its CRDs: %s", e.Bundle, text.FirstOf(5, lists.Map(lists.Unique(e.owns), shown))))
 		}
 	}
@@ -110,8 +110,8 @@ func policyStays(p, now *olm.OperatorPolicy) findings.Finding {
 	if p.Automatic && len(p.Versions) == 0 {
 		then = "OLM updates it still"
 	}
-	return about(ruleStays, p.Object, "%s: its OperatorGroup, Subscription %s/%s and what OLM has installed for it stay, "+
-		"and %s", ends, p.Namespace, p.Package, then)
+	return about(ruleStays, p.Object, "%s: its OperatorGroup, Subscription %s/%s and what OLM has installed for it "+
+		"stay, and %s", ends, p.Namespace, p.Package, then)
 }
 
 func about(rule findings.Rule, o *manifest.Object, format string, args ...any) findings.Finding {

@@ -522,7 +522,7 @@ func (c *prediction) judgeOwnership(o Options, objects []*manifest.Object) {
 	}
 }
 
-// collide reports an object that the bundle of a ClusterExtension has, too: one of the tree, or what OLM v0 makes. OLM v0
+// collide reports an object that the bundle of a ClusterExtension has, too: one of the tree, or what OLM v0 makes. That
 // writes over what OLM v1 has made (OLM: pkg/controller/operators/catalog/step.go).
 func (c *prediction) collide(e *PlayedExtension, key string, x *manifest.Object, v0 bool) {
 	level, at, who, hint := findings.Error, x, "who applies the tree", "remove it from the tree"
@@ -562,12 +562,13 @@ func (e *PlayedExtension) marks() [3]string { return [3]string{"Helm", e.Name, e
 func (e *PlayedExtension) imports(key string, has [3]string) string {
 	parts, wrong := strings.SplitN(key, "/", 4), ""
 	for i, want := range e.marks() {
-		switch on, mark := helmMarks[i][0], helmMarks[i][1]; has[i] {
+		switch m := helmMarks[i]; has[i] {
 		case want:
 		case "":
-			wrong += fmt.Sprintf("; %s validation error: missing key %q: must be set to %q", on, mark, want)
+			wrong += fmt.Sprintf("; %s validation error: missing key %q: must be set to %q", m[0], m[1], want)
 		default:
-			wrong += fmt.Sprintf("; %s validation error: key %q must equal %q: current value is %q", on, mark, want, has[i])
+			wrong += fmt.Sprintf("; %s validation error: key %q must equal %q: current value is %q", m[0], m[1],
+				want, has[i])
 		}
 	}
 	if wrong == "" {

@@ -24,7 +24,7 @@ func Refusals(ctx context.Context, api writes.Checker, release *semver.Version, 
 	var answers []writes.Answer
 	var of []*manifest.Object
 	for _, o := range objects {
-		if !olm.BuiltinGroup(o.Group()) || o.Has("metadata", "uid") || o.Name == "" {
+		if api == nil || !olm.BuiltinGroup(o.Group()) || o.Has("metadata", "uid") || o.Name == "" {
 			continue
 		}
 		w, err := writes.Of(existing(o), o)
@@ -33,12 +33,11 @@ func Refusals(ctx context.Context, api writes.Checker, release *semver.Version, 
 		}
 		asked, of = append(asked, w), append(of, o)
 	}
-	if api != nil && len(asked) > 0 {
+	if len(asked) > 0 {
 		if answers, err = api.Check(ctx, asked); err != nil {
 			return nil, err
 		}
 	}
-	of = of[:len(answers)]
 	for _, o := range ofOLMv1(objects, olm.KindClusterExtension) {
 		if old := existing(o); old != nil {
 			answers, of = append(answers, changed(old, o)), append(of, o)
