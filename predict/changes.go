@@ -79,8 +79,8 @@ func stays(before, after *Report) (list []findings.Finding) {
 	for _, e := range before.Extensions {
 		same := func(other *PlayedExtension) bool { return other.Name == e.Name }
 		if e.Bundle != "" && e.Refused == "" && !slices.ContainsFunc(after.Extensions, same) {
-			list = append(list, about(ruleLost, e.object, "it is deleted with what OLM v1 has made of %s, and with each "+
-				"custom resource of its CRDs: %s", e.Bundle, text.FirstOf(5, lists.Map(lists.Unique(e.owns), shown))))
+			list = append(list, about(ruleLost, e.object, "it is deleted with what OLM v1 made of %s, and with each "+
+				"custom resource of its CRDs: %s", e.Bundle, text.FirstOf(5, lists.Unique(lists.Map(e.owns, shown)))))
 		}
 	}
 	for _, p := range before.policies {

@@ -245,12 +245,11 @@ var (
 	ruleExtensionUnknown = rule("extension-unknown", "a ClusterExtension that is not checked, or not all of it",
 		"Pass the content of its catalog, with the objects of its bundles.")
 	ruleCollision = rule("extension-collision", "an object of a bundle that somebody else makes",
-		"OLM v1 takes over no object of another ClusterExtension, of OLM v0 or of Git, unless it has the marks of its "+
-			"own release of Helm. Source: helm, pkg/action/validate.go; operator-controller, "+
-			"docs/concepts/single-owner-objects.md.")
+		"OLM v1 takes over no object of others, unless it has the marks of its own release of Helm. Source: helm, "+
+			"pkg/action/validate.go; operator-controller, docs/concepts/single-owner-objects.md.")
 	ruleIgnoredField = rule("field-ignored", "a field that nobody reads",
-		"OLM reads no spec.config.selector of a Subscription (operator-lifecycle-manager#1298), and OLM v1 since v1.11 "+
-			"no spec.serviceAccount (operator-controller#2743).")
+		"OLM reads no spec.config.selector of a Subscription (operator-lifecycle-manager#1298), and newer "+
+			"releases of OLM v1 no spec.serviceAccount (operator-controller#2743).")
 )
 
 // The upgrade of the cluster.

@@ -31,7 +31,8 @@ func TestImmutableExtension(t *testing.T) {
 
 // fixed returns the fields of a schema that a rule does not let change.
 func fixed(path string, s apiextensionsv1.JSONSchemaProps) (list []string) {
-	if slices.ContainsFunc(s.XValidations, func(r apiextensionsv1.ValidationRule) bool { return r.Rule == "self == oldSelf" }) {
+	fixes := func(r apiextensionsv1.ValidationRule) bool { return r.Rule == "self == oldSelf" }
+	if slices.ContainsFunc(s.XValidations, fixes) {
 		list = append(list, path)
 	}
 	for name, below := range s.Properties {
