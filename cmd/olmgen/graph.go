@@ -72,21 +72,21 @@ func (f *graphFlags) draw(cmd *cobra.Command, args []string) error {
 	if f.from != "" {
 		return &usageError{"--from is for the update graph of a catalog", "write catalog:DIR, without --version"}
 	}
+	if f.format == findings.SVG {
+		return &usageError{"--format svg is for the update graph of a catalog", "choose one of mermaid, html"}
+	}
 	operator, err := f.operator(cmd, args)
 	if err != nil {
 		return err
 	}
-	picture, err := graph.BlastRadius(operator)
+	radius, err := graph.BlastRadius(operator)
 	if err != nil {
 		return err
 	}
-	switch f.format {
-	case findings.SVG:
-		return picture.SVG(cmd.OutOrStdout())
-	case findings.HTML:
-		return print.Document(cmd.OutOrStdout(), picture.Document(operator.CSV), f.format)
+	if f.format == findings.HTML {
+		return print.Document(cmd.OutOrStdout(), radius.Document(operator.CSV), f.format)
 	}
-	return picture.Mermaid(cmd.OutOrStdout())
+	return radius.Mermaid(cmd.OutOrStdout())
 }
 
 // updateGraph returns the catalog whose update graph is asked for: one without a version.

@@ -10,7 +10,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 )
 
-// Find out what an operator reaches. Radius.Mermaid and Radius.SVG draw it.
+// Find out what an operator reaches. Radius.Mermaid draws it.
 func ExampleBlastRadius() {
 	b, err := bundle.Read(os.DirFS("../../../examples/memcached-operator/bundle"), bundle.ReadOptions{})
 	if err != nil {

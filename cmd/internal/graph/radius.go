@@ -1,4 +1,4 @@
-// Package graph draws what an operator reaches in a cluster, as Mermaid text and as SVG.
+// Package graph draws what an operator reaches in a cluster, as Mermaid text, and says it in words.
 package graph
 
 import (
@@ -229,7 +229,7 @@ func summary(rules []rbacv1.PolicyRule) string {
 	return text.FirstOf(mostResources, names)
 }
 
-// Document returns the picture as a page: the drawing, and below it what it says, in words. title names the operator.
+// Document returns what the picture says as a page, in words. title names the operator.
 func (r *Radius) Document(title string) *findings.Document {
 	t := findings.Table{Columns: []findings.Column{{Title: "Where"}, {Title: "ServiceAccount"},
 		{Title: "May", Style: findings.Removed}, {Title: "Role"}, {Title: "About"},
@@ -250,9 +250,8 @@ func (r *Radius) Document(title string) *findings.Document {
 	d := &findings.Document{Kind: "Blast radius", Title: text.Brief(title),
 		Lead: fmt.Sprintf("%s in %s; %d dangerous", text.Count(len(t.Rows), "binding"),
 			text.Count(len(r.Places), "place"), marked)}
-	d.Sections = []findings.Section{{Picture: r.picture()},
-		{ID: "bindings", Title: "Bindings", Tables: []findings.Table{t}, Remarks: []findings.Remark{
-			{Label: strings.Join(r.Unbound, ", "), Text: "no RoleBinding, " + r.access()}}}}
+	d.Sections = []findings.Section{{ID: "bindings", Title: "Bindings", Tables: []findings.Table{t},
+		Remarks: []findings.Remark{{Label: strings.Join(r.Unbound, ", "), Text: "no RoleBinding, " + r.access()}}}}
 	if len(r.Others) > 0 {
 		d.Notes = []findings.Remark{{Label: boundToo, Text: text.FirstOf(mostOthers, r.Others)}}
 	}
