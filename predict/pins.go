@@ -164,7 +164,8 @@ func (e *PlayedExtension) keep(declared []declaredCatalog, o Options) {
 		c.Spec.AvailabilityMode = "" // one that is not available is there, too
 		return c.selected(selects)
 	})
-	if _, keeps := o.Target.Controllers()[0].Does(versions.KeepsInstalled); keeps && len(q.Sources) == 0 && !exist && q.Check() == nil &&
+	_, keeps := o.Target.Controllers()[0].Does(versions.KeepsInstalled)
+	if keeps && len(q.Sources) == 0 && !exist && q.Check() == nil &&
 		(q.Versions == "" || q.Versions == q.Installed.Version) {
 		e.Refused, e.Bundle = "", q.Installed.Name
 	}

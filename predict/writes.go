@@ -119,7 +119,8 @@ func (c *prediction) preflight(ctx context.Context, e *PlayedExtension, o Option
 			words, err = refusal(live, now)
 		}
 		if _, asks := release.Does(versions.AsksCrdify); err != nil {
-			e.differs = fmt.Sprintf("whether OLM v1 changes CRD %s is not known: %s", now.Name, text.OneLine(err.Error()))
+			e.differs = fmt.Sprintf("whether OLM v1 changes CRD %s is not known: %s", now.Name,
+				text.OneLine(err.Error()))
 		} else if !asks {
 			e.differs = fmt.Sprintf("its CRDs are checked by crdify v0.6: what %s says may differ", release)
 		}
