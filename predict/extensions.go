@@ -153,13 +153,6 @@ func selectorOf(selector *metav1.LabelSelector) (labels.Selector, error) {
 // LabelCatalogName is a label of every ClusterCatalog (operator-controller: api/v1, MetadataNameLabel).
 const LabelCatalogName = "olm.operatorframework.io/metadata.name"
 
-// Extensions returns what OLM v1 installs for the ClusterExtensions among objects, in their order, and those of which
-// nobody can say it. One that has installed a bundle, by its status, goes on from there. The content of ClusterCatalogs
-// is that of catalogs.ClusterCatalogs, else catalogs.Others.
-func Extensions(objects []*manifest.Object, catalogs Catalogs) (list []Extension, unknown []Unknown) {
-	return ofExtensions(objects, catalogs, extensionOf)
-}
-
 // ofExtensions returns what of says of each ClusterExtension, and those of which it says nothing.
 func ofExtensions[T any](objects []*manifest.Object, catalogs Catalogs,
 	of func(*manifest.Object, []declaredCatalog, Catalogs) (*T, error)) (list []T, unknown []Unknown) {
@@ -200,18 +193,6 @@ func differing(o *manifest.Object, found []world.Duplicate) string {
 	return found[i].String()
 }
 
-func extensionOf(o *manifest.Object, declared []declaredCatalog, catalogs Catalogs) (*Extension, error) {
-	q, err := askedFor(o, declared, catalogs)
-	if err != nil {
-		return nil, err
-	}
-	chosen, _, err := q.rest(q.Installed)
-	if err != nil {
-		return nil, fmt.Errorf("OLM v1 installs nothing: %w", err)
-	}
-	return q.extension(chosen), nil
-}
-
 // Asked is what a ClusterExtension asks for.
 type Asked struct {
 	extension.Request
@@ -223,7 +204,8 @@ type Asked struct {
 	typed clusterExtension
 }
 
-// AskedExtensions returns what the ClusterExtensions among objects ask for, and those of which nobody can say it.
+// AskedExtensions returns what the ClusterExtensions among objects ask for, in their order, and those of which nobody
+// can say it. The content of ClusterCatalogs is that of catalogs.ClusterCatalogs, else catalogs.Others.
 func AskedExtensions(objects []*manifest.Object, catalogs Catalogs) (list []Asked, unknown []Unknown) {
 	return ofExtensions(objects, catalogs, askedFor)
 }
@@ -341,23 +323,33 @@ type PlayedExtension struct {
 	Refused string `json:"refused,omitempty"` // why OLM v1 does not install it, in its words as far as it has some
 	Unknown string `json:"unknown,omitempty"` // why nobody can say
 
+	Conditions []Condition `json:"conditions,omitempty"` // of its status, as far as they are known
+
 	object    *manifest.Object
-	extension *Extension
+	asked     *Asked
+	chosen    *extension.Installed // that OLM v1 would install
+	extension *Extension           // that is installed in the end, or would be
 	operator  *fit.Operator
 	unfit     bool               // it is refused by a rule of package fit
 	disputed  bool               // two roots of the cluster differ about it
 	partial   string             // why only what the catalog says of the operator is known
+	by        string             // who refuses it, as the end of a sentence
+	differs   string             // why OLM v1 may say something else of its CRDs
 	owns      []string           // what OLM v1 makes of the bundle, as keyOf names it
 	made      []*manifest.Object // the same; nil if the bundle has not been read
 }
 
 // state returns what OLM v1 does, for a person.
 func (e *PlayedExtension) state() string {
+	progressing := lists.Find(e.Conditions, func(c Condition) bool { return c.Type == "Progressing" })
 	switch {
 	case e.Refused != "":
-		return "OLM v1 does not install it: " + e.Refused
+		return fmt.Sprintf("OLM v1 does not install it (%s): %s", cmp.Or(progressing.Reason, "not taken"),
+			text.OneLine(e.Refused))
 	case e.Unknown != "":
 		return "unknown: " + e.Unknown
+	case e.Catalog == "":
+		return fmt.Sprintf("OLM v1 keeps %s: no ClusterCatalog is selected", e.Bundle)
 	}
 	return fmt.Sprintf("OLM v1 installs %s from catalog %s", e.Bundle, e.Catalog)
 }
@@ -369,7 +361,11 @@ func (c *prediction) playExtensions(ctx context.Context, o Options, objects []*m
 	for _, x := range asking {
 		e := &PlayedExtension{Cluster: c.clusterName, Name: x.Name, File: x.File, Line: x.Line, object: x}
 		c.extensions = append(c.extensions, e)
-		chosen, err := extensionOf(x, declared, o.Catalogs)
+		var chosen *extension.Resolution
+		q, err := askedFor(x, declared, o.Catalogs)
+		if e.asked = q; err == nil {
+			chosen, _, err = q.rest(q.Installed)
+		}
 		if why := differing(x, found); why != "" {
 			err, e.disputed = errors.New(why), true
 		}
@@ -379,27 +375,39 @@ func (c *prediction) playExtensions(ctx context.Context, o Options, objects []*m
 		case err != nil:
 			e.Unknown = text.OneLine(err.Error())
 		default:
-			e.extension, e.Bundle, e.Catalog = chosen, chosen.Name, chosen.Catalog
-			if err := e.open(ctx, o); err != nil {
+			e.extension, e.chosen = q.extension(chosen), installedFrom(chosen)
+			e.Bundle, e.Catalog = e.extension.Name, e.extension.Catalog
+			if err := cmp.Or(e.open(ctx, o), c.preflight(ctx, e, o)); err != nil {
 				return err
 			}
 			c.judgeAccount(e, o)
 		}
+		e.keep(declared, o)
 		switch {
 		case e.unfit && o.Target.Known(): // judgeTarget says so
 		case e.Refused != "" && e.Bundle == "":
 			c.note(ruleExtension, findings.Error, x, "spec.source", "OLM v1 installs nothing: "+e.Refused, "")
 		case e.Refused != "":
-			c.note(ruleExtension, findings.Error, x, "", "OLM v1 does not install "+e.Bundle+": "+e.Refused, "")
+			c.note(ruleExtension, findings.Error, x, "", "OLM v1 does not install "+e.Bundle+": "+
+				text.Shorten(strings.ReplaceAll(e.Refused, "\n", ", "), 600)+e.by, e.differs)
 		case e.Unknown != "":
 			c.note(ruleExtensionUnknown, findings.Note, x, "spec.source", "what it installs is not checked: "+e.Unknown,
 				e.hint())
+		case e.differs != "":
+			c.note(ruleExtensionUnknown, findings.Note, x, "spec.source", e.differs, "")
 		case e.partial != "":
 			c.note(ruleExtensionUnknown, findings.Note, x, "spec.source", fmt.Sprintf("of %s, only what the catalog "+
 				"says of it is checked: %s", e.Bundle, text.OneLine(e.partial)), "")
 		}
 	}
 	c.judgeOwnership(o, objects)
+	for _, e := range c.extensions {
+		e.Conditions = e.conditions(o.Target.Controllers()[0])
+		if in := e.chosen; in != nil && e.Refused == "" { // the next play finds it installed
+			c.Put(world.WithStatus(e.object, map[string]any{"install": map[string]any{
+				"bundle": map[string]any{"name": in.Name, "version": in.Version}}}))
+		}
+	}
 	return nil
 }
 

@@ -65,7 +65,7 @@ func Moves(ctx context.Context, t *tree.Tree, namespace string, older, newer Cat
 			move.Old.Group = move.New.Group
 		}
 	}
-	m.extensions(t.Objects, older, newer)
+	m.extensions(t.Objects, report, newer)
 	return &m.Movement, nil
 }
 
@@ -162,8 +162,8 @@ func installOf(owner *world.Subscription, sub *resolve.Subscription, pkg *catalo
 		Choice: catalog.Choice{Package: pkg, Channel: ch, Bundle: b}}
 }
 
-func (m *movement) extensions(objects []*manifest.Object, older, newer Catalogs) {
-	rest, unknown := Extensions(objects, older)
+func (m *movement) extensions(objects []*manifest.Object, report *Report, newer Catalogs) {
+	rest, unknown := report.Installed()
 	m.Unknown = append(m.Unknown, unknown...)
 	m.Operators += len(rest)
 	declared := declaredCatalogs(objects)

@@ -1,13 +1,16 @@
 package predict
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -132,4 +135,38 @@ func (q *Asked) bundle(name string) (found *extension.Resolution) {
 		}
 	}
 	return found
+}
+
+// kept returns what is installed, as any catalog has it; nil if nothing is, or none has it.
+func (q *Asked) kept(known Catalogs) *Extension {
+	all := *q
+	all.Sources = append(slices.Concat(q.Sources, known.ClusterCatalogs),
+		extension.Source{Name: "catalog", Catalog: cmp.Or(known.Others, &catalog.Catalog{})})
+	if q.Installed == nil || all.bundle(q.Installed.Name) == nil {
+		return nil
+	}
+	e := all.extension(all.bundle(q.Installed.Name))
+	e.installed = q.Installed
+	return e
+}
+
+// keep has what is installed stay where OLM v1 refuses what is asked for. Where no ClusterCatalog is selected any more,
+// and no other version is asked for, that is in order (operator-controller:
+// internal/operator-controller/controllers/clusterextension_reconcile_steps.go, handleResolutionError).
+func (e *PlayedExtension) keep(declared []declaredCatalog, o Options) {
+	q := e.asked
+	if e.Refused == "" || q.Installed == nil {
+		return
+	}
+	e.extension = q.kept(o.Catalogs)
+	selects, _ := selectorOf(q.Selector)
+	exist := slices.ContainsFunc(declared, func(c declaredCatalog) bool {
+		c.Spec.AvailabilityMode = "" // one that is not available is there, too
+		return c.selected(selects)
+	})
+	_, keeps := o.Target.Controllers()[0].Does(versions.KeepsInstalled)
+	if keeps && len(q.Sources) == 0 && !exist && q.Check() == nil &&
+		(q.Versions == "" || q.Versions == q.Installed.Version) {
+		e.Refused, e.Bundle = "", q.Installed.Name
+	}
 }

@@ -240,8 +240,9 @@ var (
 var (
 	ruleExtension = rule("extension-stuck", "OLM v1 installs nothing for a ClusterExtension",
 		"It finds no bundle, or refuses the one that it finds. It keeps what is installed. The condition Progressing "+
-			"has its words. Source: operator-controller, internal/operator-controller/resolve/catalog.go, "+
-			"applier/provider.go.")
+			"has its words. With the feature gate BoxcutterRuntime it asks the same before it rolls out a revision. "+
+			"Source: operator-controller, internal/operator-controller/resolve/catalog.go, applier/provider.go, "+
+			"rukpak/preflights/crdupgradesafety.")
 	ruleExtensionUnknown = rule("extension-unknown", "a ClusterExtension that is not checked, or not all of it",
 		"Pass the content of its catalog, with the objects of its bundles.")
 	ruleCollision = rule("extension-collision", "an object of a bundle that somebody else makes",

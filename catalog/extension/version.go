@@ -101,7 +101,7 @@ const (
 // versions reads the range with Masterminds/semver, as OLM v1 does. A skipRange is read with blang/semver (spec v1
 // resolver 3; operator-controller: internal/operator-controller/catalogmetadata/compare/compare.go).
 func (q Request) versions() (semver.Range, error) {
-	if err := q.check(); err != nil {
+	if err := q.Check(); err != nil {
 		return nil, err
 	}
 	if q.Versions == "" {
@@ -118,8 +118,8 @@ func (q Request) versions() (semver.Range, error) {
 	}, nil
 }
 
-// check refuses what the API server refuses.
-func (q Request) check() error {
+// Check refuses what the API server refuses.
+func (q Request) Check() error {
 	switch {
 	case q.Package == "":
 		return errors.New("there is no package name")

@@ -239,7 +239,7 @@ func planIn(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Planned, u
 
 // planOf returns which operators OLM installs by what is predicted of a tree.
 func planOf(predicted *predict.Report, t *tree.Tree, o TreeOptions) (list []Planned, unknown []Unknown) {
-	extensions, nobody := predict.Extensions(t.Objects, o.Catalogs)
+	extensions, nobody := predicted.Installed()
 	list = slices.Concat(lists.Map(predicted.Installs, ofSubscription), lists.Map(extensions, ofExtension))
 	return list, lists.Map(slices.Concat(predicted.Unknown, nobody), func(u predict.Unknown) Unknown {
 		return Unknown{Object: u.Object, Why: u.Why, Disputed: u.Disputed}

@@ -341,6 +341,9 @@ const (
 	MergesVolumes         = "replaces the volumes and mounts of a deploymentConfig by their names"
 	RemovesAffinity       = "removes an affinity by an empty one in a deploymentConfig"
 	AnnotatesNamespace    = "annotates pods with olm.operatorNamespace"
+	AsksCrdify            = "asks crdify v0.6 whether it may change a CRD"
+	KeepsInstalled        = "keeps what is installed while no ClusterCatalog is there"
+	BlocksInvalid         = "does not try again where the configuration is invalid (InvalidConfiguration)"
 	ReadsAnnotation       = "reads the watched namespace from an annotation, " +
 		"olm.operatorframework.io/watch-namespace, with the feature gate SingleOwnNamespaceInstallSupport"
 )
