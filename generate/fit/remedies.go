@@ -6,6 +6,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
@@ -19,12 +20,14 @@ const (
 		"OperatorCondition that nobody makes: what it does then is unknown"
 )
 
-// without returns the command for what only an OLM refuses; "" if the operator supports no install mode. NAMESPACE
-// is one that it watches.
+// without returns the command for what only an OLM refuses; "" if the operator supports no install mode, or if render
+// refuses it because nothing converts its objects. NAMESPACE is one that it watches.
 func (o Operator) without() string {
 	supports := func(m v1alpha1.InstallModeType) bool { return olm.Supports(o.CSV.Spec.InstallModes, m) }
 	out := "olmgen render BUNDLE -o DIR --profile plain"
 	switch {
+	case slices.ContainsFunc(Conversions(o), func(f findings.Finding) bool { return f.Level == findings.Error }):
+		return ""
 	case supports(v1alpha1.InstallModeTypeAllNamespaces), supports(v1alpha1.InstallModeTypeOwnNamespace):
 	case supports(v1alpha1.InstallModeTypeSingleNamespace):
 		out += " --target-namespaces NAMESPACE"
