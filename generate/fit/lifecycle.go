@@ -14,7 +14,7 @@ import (
 )
 
 // SchemaLifecycle is the schema of the documents of a catalog that say how long versions are supported. It is
-// provisional (openshift/enhancements: enhancements/olm/operator-lifecycle-metadata.md).
+// provisional (openshift/enhancements: enhancements/olm/lifecycle-and-compatibility.md).
 const SchemaLifecycle = "io.openshift.operators.lifecycles.v1alpha1"
 
 // Lifecycle is what the catalog of a package says of the support of its versions.
