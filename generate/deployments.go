@@ -5,7 +5,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -77,8 +76,8 @@ func (r *rendering) podAnnotations(d appsv1.Deployment) map[string]string {
 	}
 	configured := *d.DeepCopy()
 	configure(r.options.Config, &configured)
-	read := annotationsRead(&configured.Spec.Template.Spec)
-	if read[allAnnotations] {
+	read := olm.AnnotationsRead(&configured.Spec.Template.Spec)
+	if read[olm.AllAnnotations] {
 		return r.csv.Annotations
 	}
 	out := map[string]string{}
@@ -88,40 +87,6 @@ func (r *rendering) podAnnotations(d appsv1.Deployment) map[string]string {
 		}
 	}
 	return out
-}
-
-// allAnnotations stands for all annotations of a pod.
-const allAnnotations = "*"
-
-// annotationsRead returns the annotations that a pod reads of itself, by fieldRef in the environment or by downwardAPI
-// volumes.
-func annotationsRead(pod *corev1.PodSpec) map[string]bool {
-	read := map[string]bool{}
-	add := func(f *corev1.ObjectFieldSelector) {
-		switch {
-		case f == nil:
-		case f.FieldPath == "metadata.annotations":
-			read[allAnnotations] = true
-		default:
-			key, ok := strings.CutPrefix(f.FieldPath, "metadata.annotations['")
-			if key, closed := strings.CutSuffix(key, "']"); ok && closed {
-				read[key] = true
-			}
-		}
-	}
-	for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
-		for _, e := range c.Env {
-			if e.ValueFrom != nil {
-				add(e.ValueFrom.FieldRef)
-			}
-		}
-	}
-	for _, v := range pod.Volumes {
-		for _, item := range downward(v.VolumeSource) {
-			add(item.FieldRef)
-		}
-	}
-	return read
 }
 
 // setEnv replaces a variable in its place, and what else has its name, or appends it.

@@ -242,7 +242,7 @@ func watchAllNamespaces(r *rendering) {
 			}
 		}
 		for j, v := range pod.Volumes {
-			if slices.ContainsFunc(downward(v.VolumeSource),
+			if slices.ContainsFunc(olm.DownwardFiles(v.VolumeSource),
 				func(f corev1.DownwardAPIVolumeFile) bool { return readsTargets(f.FieldRef) }) {
 				r.warnWatch(fmt.Sprintf("%svolumes[%d]", at, j),
 					"volume %s holds the annotation %s, which is empty, for all namespaces", v.Name,
@@ -250,21 +250,6 @@ func watchAllNamespaces(r *rendering) {
 			}
 		}
 	}
-}
-
-func downward(v corev1.VolumeSource) []corev1.DownwardAPIVolumeFile {
-	var out []corev1.DownwardAPIVolumeFile
-	if v.DownwardAPI != nil {
-		out = append(out, v.DownwardAPI.Items...)
-	}
-	if v.Projected != nil {
-		for _, s := range v.Projected.Sources {
-			if s.DownwardAPI != nil {
-				out = append(out, s.DownwardAPI.Items...)
-			}
-		}
-	}
-	return out
 }
 
 // watchAll sets WATCH_NAMESPACE of one container. The configuration of a Subscription, which goes to containers only,

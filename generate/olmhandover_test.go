@@ -353,7 +353,7 @@ func TestClusterExtensionWarns(t *testing.T) {
 func TestClusterExtensionOfOpenShift(t *testing.T) {
 	o := Options{Profile: ProfileClusterExtension, OpenShiftVersion: "5.1", ServiceAccount: "installer",
 		Config: &v1alpha1.SubscriptionConfig{NodeSelector: map[string]string{"a": "b"}}}
-	want := []string{"OpenShift 5.1 takes a deploymentConfig only with its feature gate DeploymentConfig, which is on in the " +
+	want := []string{"OpenShift 5.1 takes a deploymentConfig only with the feature gate DeploymentConfig, which is on in the " +
 		"feature set TechPreviewNoUpgrade or DevPreviewNoUpgrade"}
 	if diff := cmp.Diff(want, said(t, inChannels(t, "", "alpha"), o)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

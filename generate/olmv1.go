@@ -256,8 +256,6 @@ func (r *rendering) extensionChannels() []string {
 	return []string{channel}
 }
 
-const deploymentConfigKey = "deploymentConfig"
-
 // extensionConfig returns the install mode and the Subscription's config in the form of OLM v1, which has no selector.
 func (r *rendering) extensionConfig() map[string]any {
 	config := map[string]any{}
@@ -265,7 +263,7 @@ func (r *rendering) extensionConfig() map[string]any {
 	r.fail(err)
 	delete(deployments, "selector")
 	if len(deployments) > 0 {
-		config[deploymentConfigKey] = deployments
+		config["deploymentConfig"] = deployments
 	}
 	if !r.global() {
 		config["watchNamespace"] = r.targets[0]

@@ -122,8 +122,6 @@ func (o Options) fits(b *bundle.Bundle, r *Result) (warnings []bundle.Warning, n
 	return warnings, notes, nil
 }
 
-const gateConfig = "DeploymentConfig"
-
 // fitRelease refuses a ClusterExtension that the releases of the options do not take, and warns of what depends on the
 // feature set of the cluster. Without such options it notes which releases do not take it. It reports whether a release
 // requires a ServiceAccount and the options name none.
@@ -162,36 +160,17 @@ func (r *rendering) fitRelease(config map[string]any) (account bool) {
 
 // fitConfig is fitRelease for the install mode and the deployment config.
 func (r *rendering) fitConfig(release versions.Release, config map[string]any) {
-	state := func(set versions.Set) versions.State {
-		s, _ := release.State(olm.KindClusterExtension, versions.FieldConfig, set)
-		return s
+	const otherwise = "choose AllNamespaces and leave the config out, or the profile plain, which needs no OLM"
+	operator := fit.Operator{CSV: r.csv}
+	if err := operator.Configure(config, r.options.Namespace, release); err != nil {
+		r.fail(refuse(otherwise, "%s refuses %s: %v", release, r.csv.Name, err).with(OptionProfile))
 	}
-	set := versions.Standard
-	switch {
-	case state(set) != versions.Absent:
-	case state(versions.Experimental) != versions.Absent:
-		set = versions.Experimental
-		r.warnInstallation("%s has %s only in its experimental CRDs", release, versions.FieldConfig)
-	default:
-		instead := ""
-		if fact, ok := release.Does(versions.ReadsAnnotation); ok {
-			instead = "; it " + versions.ReadsAnnotation + ", which is not written (" + fact.Source + ")"
+	for _, f := range operator.Configured(release) {
+		if f.Level == findings.Error {
+			r.fail(refuse(otherwise, "%s", f.Message).with(OptionInstallMode, OptionProfile))
+		} else {
+			r.warnInstallation("%s", f.Message)
 		}
-		r.fail(refuse("choose AllNamespaces and leave the config out, or the profile plain, which needs no OLM",
-			"%s has no %s, which says the install mode and the deployment config (the CRDs of the release)%s", release,
-			versions.FieldConfig, instead).with(OptionInstallMode, OptionProfile))
-	}
-	if config[deploymentConfigKey] == nil {
-		return
-	}
-	if _, ok := release.Does(versions.TakesConfig); !ok {
-		r.fail(refuse("leave the config out, or choose the profile plain, which needs no OLM",
-			"%s takes no deploymentConfig (%s)", release,
-			versions.SourceOf(release.Product, versions.TakesConfig)).with(OptionProfile))
-	}
-	if state, _ := release.Gate(gateConfig, set); state == versions.Disabled {
-		r.warnInstallation("%s takes a deploymentConfig only with its feature gate %s%s", release, gateConfig,
-			release.On(gateConfig))
 	}
 }
 

@@ -33,10 +33,10 @@ type Extension struct {
 	Name           string           // of the bundle
 	Catalog        string           // of the ClusterCatalog
 	Choice         catalog.Choice
-	Namespace      string         // spec.namespace
-	WatchNamespace string         // spec.config.inline.watchNamespace; may be empty
-	Deployments    map[string]any // spec.config.inline.deploymentConfig; may be empty
-	Account        string         // spec.serviceAccount.name, which OLM v1 ignores since version 1.11; may be empty
+	Namespace      string // spec.namespace
+	WatchNamespace string // spec.config.inline.watchNamespace; may be empty
+	Config         any    // spec.config.inline; nil if there is none
+	Account        string // spec.serviceAccount.name, which OLM v1 ignores since version 1.11; may be empty
 
 	installed *extension.Installed
 }
@@ -57,10 +57,7 @@ type clusterExtension struct {
 			} `json:"catalog"`
 		} `json:"source"`
 		Config *struct {
-			Inline struct {
-				WatchNamespace   string         `json:"watchNamespace"`
-				DeploymentConfig map[string]any `json:"deploymentConfig"`
-			} `json:"inline"`
+			Inline any `json:"inline"`
 		} `json:"config"`
 	} `json:"spec"`
 	Status struct {
@@ -264,7 +261,9 @@ func (q *Asked) extension(chosen *extension.Resolution) *Extension {
 		}
 	}
 	if c := q.typed.Spec.Config; c != nil {
-		e.WatchNamespace, e.Deployments = c.Inline.WatchNamespace, c.Inline.DeploymentConfig
+		inline, _ := c.Inline.(map[string]any) // OLM v1 refuses what has another type
+		e.Config = c.Inline
+		e.WatchNamespace, _ = inline["watchNamespace"].(string)
 	}
 	return e
 }
@@ -432,13 +431,9 @@ func (e *PlayedExtension) open(ctx context.Context, o Options) error {
 		e.owns = append(e.owns, keyOf("apiextensions.k8s.io/v1", kindCRD, "", crd.Name))
 	}
 	release := o.Target.Controllers()[0]
-	config, _ := release.State(olm.KindClusterExtension, versions.FieldConfig, versions.Experimental)
-	if _, own := release.Does(versions.DefaultsToOwn); config != versions.Absent && !own {
-		err := olmv1.CheckWatchNamespace(operator.CSV, e.extension.WatchNamespace, e.extension.Namespace)
-		if err != nil {
-			e.Refused = err.Error()
-			return nil //nolint:nilerr // the report says so
-		}
+	if err := operator.Configure(e.extension.Config, e.extension.Namespace, release); err != nil {
+		e.Refused = text.OneLine(err.Error())
+		return nil //nolint:nilerr // the report says so
 	}
 	for _, f := range fit.Findings(operator, fit.OLMv1, fit.Cluster{Controller: o.Target.Controller,
 		OpenShift: o.Target.OpenShift}) {

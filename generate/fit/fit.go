@@ -101,8 +101,10 @@ type Operator struct {
 	Mode v1alpha1.InstallModeType
 	// Namespace is where it is installed; empty if that is not known
 	Namespace string
+	Config    map[string]any // of the ClusterExtension that installs it: see Configure
 
-	unread error // why the properties cannot be read
+	unread      error                        // why the properties cannot be read
+	deployments *v1alpha1.SubscriptionConfig // of Config
 }
 
 // OfBundle returns the operator of a bundle.
@@ -164,6 +166,7 @@ var questions = []struct {
 	{(*question).dependencies, true}, {(*question).openShift, false}, {(*question).minKube, false},
 	{(*question).kubernetes, false}, {(*question).sizes, false}, {(*question).finalizers, false},
 	{(*question).phases, false}, {(*question).renderer, true}, {(*question).support, false},
+	{(*question).config, true}, {(*question).annotations, true},
 }
 
 func asked(o Operator, form Form, c Cluster) *question {

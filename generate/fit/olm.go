@@ -169,6 +169,7 @@ func (q *question) dependencies() {
 // The feature gates of OLM v1.
 const (
 	gateNamespaces  = "SingleOwnNamespaceInstallSupport"
+	gateConfig      = "DeploymentConfig"
 	gateCertManager = "WebhookProviderCertManager"
 	gateServiceCA   = "WebhookProviderOpenshiftServiceCA"
 )

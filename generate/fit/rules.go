@@ -5,7 +5,7 @@ import "github.com/olmgen/olmgen/findings"
 // Prefix begins the id of each rule.
 const Prefix = "target/"
 
-const ofLifecycles = "Source: openshift/enhancements, enhancements/olm/operator-lifecycle-metadata.md (provisional)."
+const ofLifecycles = "Source: openshift/enhancements, enhancements/olm/lifecycle-and-compatibility.md (provisional)."
 
 const ofController = "Source: operator-framework/operator-controller, "
 
@@ -24,6 +24,12 @@ var (
 			"channel newer than the releases that olmgen knows does, as a draft. " + ofController +
 			"the pull requests 2925 and 2926, read and not run; " +
 			"docs/draft/concepts/managed-namespaces.md."}
+	RuleAnnotations = findings.Rule{ID: Prefix + "annotations",
+		Text: "an operator that reads an annotation of its pods which OLM v0 writes, and OLM v1 does not",
+		Help: ofController + "internal/operator-controller/rukpak/render/registryv1/generators/generators.go."}
+	RuleConfig = findings.Rule{ID: Prefix + "config",
+		Text: "a ClusterExtension with a configuration that OLM v1 takes only with other CRDs or a feature gate",
+		Help: ofController + "internal/operator-controller/applier/provider.go, manifests/standard.yaml."}
 	RuleServices = findings.Rule{ID: Prefix + "api-services",
 		Text: "an operator that serves APIs by APIServices, which OLM v1 refuses",
 		Help: ofController + "internal/operator-controller/applier/provider.go."}
@@ -83,7 +89,7 @@ var (
 
 // Rules explains the findings, sorted by id.
 func Rules() []findings.Rule {
-	return []findings.Rule{RuleRemoved, RuleAsked, RuleServices, RuleDependencies, RuleFinalizers, RuleCompatible,
+	return []findings.Rule{RuleAnnotations, RuleRemoved, RuleAsked, RuleServices, RuleConfig, RuleDependencies, RuleFinalizers, RuleCompatible,
 		RuleModes, RuleKinds, RuleNamespace, RuleOpenShift, RuleMinKube, RuleSize, RuleAPIs, RuleConditions, RulePhases,
 		RuleRenderer, RuleSupport, RuleVerdict, RuleWebhooks}
 }

@@ -74,6 +74,7 @@ var verdicts = sync.OnceValue(func() map[string]judged {
 		bundle.WarnSelector: {warns: Refused},
 		RuleConversion.ID: {fails: Needs, warns: NotKnown,
 			remedy: "ship what serves the conversion with the operator, or a CRD with one served version"},
+		RuleAnnotations.ID:        {warns: NotKnown, ofRelease: true},
 		RuleConditions.ID:         {warns: NotKnown},
 		RuleAPIs.ID:               {warns: NotKnown},
 		bundle.WarnUnknownAccount: {warns: Stays, remedy: "write a ServiceAccount of that name into the bundle"},

@@ -83,7 +83,7 @@ func TestConfig(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := parse[appsv1.Deployment](t, "spec: {template: {spec: "+flow(t, tt.before)+"}}")
-			configure(parse[Config](t, tt.config), d, true, true)
+			Configure(parse[Config](t, tt.config), d, true, true)
 			v, err := olm.Value(d)
 			if err != nil {
 				t.Fatal(err)
@@ -110,7 +110,7 @@ func flow(t *testing.T, text string) string {
 
 func TestConfigAnnotations(t *testing.T) {
 	d := parse[appsv1.Deployment](t, `{metadata: {annotations: {a: there}}, spec: {template: {metadata: {annotations: {b: there}}}}}`)
-	configure(parse[Config](t, `annotations: {a: config, b: config, c: config}`), d, true, true)
+	Configure(parse[Config](t, `annotations: {a: config, b: config, c: config}`), d, true, true)
 	v, err := manifest.Typed(d)
 	if err != nil {
 		t.Fatal(err)

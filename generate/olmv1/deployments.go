@@ -32,26 +32,28 @@ func (r *renderer) deployment(d v1alpha1.StrategyDeploymentSpec) {
 	annotations := map[string]string{}
 	maps.Copy(annotations, r.csv.Annotations)
 	maps.Copy(annotations, template.Annotations)
-	annotations[olm.AnnotationTargets] = strings.Join(r.TargetNamespaces, ",")
-	if r.does(versions.AnnotatesNamespace) {
-		annotations[olm.AnnotationNamespace] = r.Namespace
+	for key, value := range map[string]string{olm.AnnotationTargets: strings.Join(r.TargetNamespaces, ","),
+		olm.AnnotationNamespace: r.Namespace} {
+		if r.does(versions.Annotates + key) {
+			annotations[key] = value
+		}
 	}
 	template.Annotations = annotations
 	serves := func(w v1alpha1.WebhookDescription) bool { return w.DeploymentName == d.Name }
 	if r.ca(d.Name) != (templates.CA{}) && slices.ContainsFunc(r.csv.Spec.WebhookDefinitions, serves) {
 		mountCerts(&template.Spec, certName(d.Name), r.does(versions.ClearsMounts))
 	}
-	configure(r.Config, deployment, r.does(versions.MergesVolumes), r.does(versions.RemovesAffinity))
+	Configure(r.Config, deployment, r.does(versions.MergesVolumes), r.does(versions.RemovesAffinity))
 	spec := r.value(&deployment.Spec)
 	olm.TrimDeployment(spec) // deviation EmptyStub
 	r.author("apps/v1", "Deployment", r.Namespace, d.Name, templates.Deployment{Name: d.Name, Namespace: r.Namespace,
 		Labels: d.Label, Annotations: deployment.Annotations, Spec: spec})
 }
 
-// configure changes a Deployment as a deploymentConfig says, in OLM v1's order (section 11). Init containers are never
+// Configure changes a Deployment as a deploymentConfig says, in OLM v1's order (section 11). Init containers are never
 // touched. The first release that had it added volumes and mounts whatever their names, and took empty affinities as
 // they are.
-func configure(c *v1alpha1.SubscriptionConfig, d *appsv1.Deployment, merge, remove bool) {
+func Configure(c *v1alpha1.SubscriptionConfig, d *appsv1.Deployment, merge, remove bool) {
 	if c == nil {
 		return
 	}

@@ -156,8 +156,9 @@ func (r *renderer) checkOptions() error {
 		errs = append(errs,
 			fmt.Errorf("unknown certificate provider %q, want %s, %s or %s", r.Certs, CertManager, ServiceCA, NoCerts))
 	}
-	if err := r.checkConfig(); err != nil {
-		errs = append(errs, err)
+	if r.Config != nil && !reflect.ValueOf(*r.Config).IsZero() && !r.does(versions.TakesConfig) {
+		errs = append(errs, fmt.Errorf("%s takes no deploymentConfig (%s)", r.release,
+			versions.SourceOf(r.release.Product, versions.TakesConfig)))
 	}
 	if err := r.checkTargets(); err != nil {
 		errs = append(errs, fmt.Errorf("invalid target namespaces %v: %w", r.TargetNamespaces, err))
@@ -187,19 +188,6 @@ func (e *ReleaseError) Error() string { return e.text }
 func (r *renderer) does(behavior string) bool {
 	_, ok := r.release.Does(behavior)
 	return ok
-}
-
-// checkConfig refuses a configuration that the release does not know.
-func (r *renderer) checkConfig() error {
-	if r.Config == nil || r.does(versions.TakesConfig) {
-		return nil
-	}
-	config := *r.Config
-	if config.Selector = nil; reflect.ValueOf(config).IsZero() {
-		return nil
-	}
-	return fmt.Errorf("%s takes no deploymentConfig (%s)", r.release,
-		versions.SourceOf(r.release.Product, versions.TakesConfig))
 }
 
 // checkTemplates refuses what a release reads as a template of Helm: it fails, or changes the object.

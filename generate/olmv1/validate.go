@@ -252,34 +252,3 @@ func (r *renderer) checkTargets() error {
 	}
 	return nil
 }
-
-// CheckWatchNamespace returns OLM v1's refusal of a ClusterExtension with a watchNamespace in its configuration, or
-// without one (section 14; operator-controller: internal/operator-controller/config/config.go,
-// rukpak/bundle/registryv1.go); nil if it takes it.
-func CheckWatchNamespace(csv *v1alpha1.ClusterServiceVersion, watch, install string) error {
-	modes := csv.Spec.InstallModes
-	own := olm.Supports(modes, v1alpha1.InstallModeTypeOwnNamespace)
-	single := olm.Supports(modes, v1alpha1.InstallModeTypeSingleNamespace)
-	refuse := func(format string, args ...any) error {
-		return fmt.Errorf("invalid ClusterExtension configuration: invalid configuration: "+format, args...)
-	}
-	invalid := func(mode, why string) error {
-		return refuse(`invalid format for field "watchNamespace": '%s' is not valid %sInstallMode: `+
-			"invalid value %q: %s", watch, mode, watch, why)
-	}
-	switch {
-	case watch == "" && (own || single) && !olm.Supports(modes, v1alpha1.InstallModeTypeAllNamespaces):
-		return refuse(`required field "watchNamespace" is missing`)
-	case watch == "":
-		return nil
-	case !own && !single:
-		return refuse(`unknown field "watchNamespace"`)
-	case own && !single && watch != install:
-		return invalid("ownNamespace", fmt.Sprintf("must be %q (the namespace where the operator is installed) "+
-			"because this operator only supports OwnNamespace install mode", install))
-	case single && !own && watch == install:
-		return invalid("singleNamespace", fmt.Sprintf("must be different from %q (the install namespace) because this "+
-			"operator uses SingleNamespace install mode to watch a different namespace", install))
-	}
-	return nil
-}

@@ -5,7 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"math/big"
+	"slices"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -108,4 +111,54 @@ func Digits(text []byte, base int) string {
 func OwnKey(key string) bool {
 	prefix, _, _ := strings.Cut(key, "/")
 	return strings.HasPrefix(key, "olm.") || strings.HasSuffix("."+prefix, "."+Group)
+}
+
+// AllAnnotations stands for all annotations of a pod.
+const AllAnnotations = "*"
+
+// AnnotationsRead returns the annotations that a pod reads of itself, by fieldRef in the environment or by downwardAPI
+// volumes.
+func AnnotationsRead(pod *corev1.PodSpec) map[string]bool {
+	read := map[string]bool{}
+	add := func(f *corev1.ObjectFieldSelector) {
+		switch {
+		case f == nil:
+		case f.FieldPath == "metadata.annotations":
+			read[AllAnnotations] = true
+		default:
+			key, ok := strings.CutPrefix(f.FieldPath, "metadata.annotations['")
+			if key, closed := strings.CutSuffix(key, "']"); ok && closed {
+				read[key] = true
+			}
+		}
+	}
+	for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
+		for _, e := range c.Env {
+			if e.ValueFrom != nil {
+				add(e.ValueFrom.FieldRef)
+			}
+		}
+	}
+	for _, v := range pod.Volumes {
+		for _, item := range DownwardFiles(v.VolumeSource) {
+			add(item.FieldRef)
+		}
+	}
+	return read
+}
+
+// DownwardFiles returns the files of a volume that hold fields of its pod.
+func DownwardFiles(v corev1.VolumeSource) []corev1.DownwardAPIVolumeFile {
+	var out []corev1.DownwardAPIVolumeFile
+	if v.DownwardAPI != nil {
+		out = append(out, v.DownwardAPI.Items...)
+	}
+	if v.Projected != nil {
+		for _, s := range v.Projected.Sources {
+			if s.DownwardAPI != nil {
+				out = append(out, s.DownwardAPI.Items...)
+			}
+		}
+	}
+	return out
 }

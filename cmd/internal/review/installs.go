@@ -336,9 +336,8 @@ func ofExtension(e predict.Extension) Planned {
 	if e.WatchNamespace != "" {
 		h.options.TargetNamespaces = []string{e.WatchNamespace}
 	}
-	if len(e.Deployments) > 0 {
+	if at := []string{"spec", "config", "inline", "deploymentConfig"}; e.Object.Has(at...) {
 		h.options.Config = &v1alpha1.SubscriptionConfig{}
-		at := []string{"spec", "config", "inline", "deploymentConfig"}
 		if err := e.Object.Field(h.options.Config, at...); err != nil {
 			h.err = err
 		}

@@ -339,13 +339,12 @@ const (
 	AnnotatesAny          = "adds the properties of a bundle to a CSV without annotations (it crashed)"
 	TakesConfig           = "takes a deploymentConfig"
 	MergesVolumes         = "replaces the volumes and mounts of a deploymentConfig by their names"
+	Annotates             = "annotates pods with " // an annotation that OLM v0 takes from an OperatorGroup
 	RemovesAffinity       = "removes an affinity by an empty one in a deploymentConfig"
-	AnnotatesNamespace    = "annotates pods with olm.operatorNamespace"
 	AsksCrdify            = "asks crdify v0.6 whether it may change a CRD"
 	KeepsInstalled        = "keeps what is installed while no ClusterCatalog is there"
 	BlocksInvalid         = "does not try again where the configuration is invalid (InvalidConfiguration)"
-	ReadsAnnotation       = "reads the watched namespace from an annotation, " +
-		"olm.operatorframework.io/watch-namespace, with the feature gate SingleOwnNamespaceInstallSupport"
+	ValidatesConfig       = "validates spec.config"
 )
 
 // later has the kinds that not all releases install, and what those do that install them.

@@ -492,7 +492,7 @@ func TestAnswers(t *testing.T) {
 		behavior string
 		want     string
 	}{{versions.OperatorController, versions.WritesAsIs, "operator-framework/"}, {versions.OpenShift, versions.WritesAsIs, "openshift/"},
-		{versions.OpenShift, versions.AnnotatesNamespace, "operator-framework/"}} {
+		{versions.OpenShift, "annotates pods with olm.operatorNamespace", "operator-framework/"}} {
 		if got := versions.SourceOf(c.of, c.behavior); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s %s: %s", c.of, c.behavior, got)
 		}
