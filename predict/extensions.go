@@ -388,7 +388,7 @@ func (c *prediction) playExtensions(ctx context.Context, o Options, objects []*m
 			c.note(ruleExtension, findings.Error, x, "spec.source", "OLM v1 installs nothing: "+e.Refused, "")
 		case e.Refused != "":
 			c.note(ruleExtension, findings.Error, x, "", "OLM v1 does not install "+e.Bundle+": "+
-				text.Shorten(strings.ReplaceAll(e.Refused, "\n", ", "), 600)+e.by, e.differs)
+				text.Shorten(strings.ReplaceAll(e.Refused, "\n", ", "), 600)+e.by, cmp.Or(e.differs, quoteHint(e.Refused)))
 		case e.Unknown != "":
 			c.note(ruleExtensionUnknown, findings.Note, x, "spec.source", "what it installs is not checked: "+e.Unknown,
 				e.hint())
@@ -466,6 +466,14 @@ func (e *PlayedExtension) open(ctx context.Context, o Options) error {
 // refusals are the rules about what OLM v1 refuses whatever else is in the cluster.
 var refusals = []string{fit.RuleServices.ID, fit.RuleModes.ID, fit.RuleWebhooks.ID, fit.RuleKinds.ID,
 	fit.RuleDependencies.ID, fit.RuleRenderer.ID}
+
+// quoteHint returns what to do if a value is of another type than its author means.
+func quoteHint(refused string) string {
+	if strings.Contains(refused, "got boolean, want string") {
+		return "quote it, if it is y, n, yes, no, on or off: to kubectl these are true and false (YAML 1.1)"
+	}
+	return ""
+}
 
 // hint returns what makes known what is installed: if its name is, the catalog is.
 func (e *PlayedExtension) hint() string {
