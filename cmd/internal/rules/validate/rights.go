@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/internal/netpol"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/rbac/danger"
@@ -132,6 +133,15 @@ func bindings(b *bundle.Bundle) (list []Finding, err error) {
 		}
 	}
 	return list, nil
+}
+
+const ruleNetwork = "network-cut-off"
+
+// cutOff reports what the NetworkPolicies of a bundle cut off of its own pods.
+func cutOff(b *bundle.Bundle) []Finding {
+	return lists.Map(netpol.Gaps(b.CSV, b.Others), func(g netpol.Gap) Finding {
+		return finding(ruleNetwork, g.Severity, g.Policy.Errorf(g.Field, "%s", g.Message))
+	})
 }
 
 const (
