@@ -149,29 +149,23 @@ func (r *Report) workloads(old, now State, objects []workload.Pair) ([]change.Ch
 
 // cutOff returns what the NetworkPolicies of the newer state cut off of its operators, and those of the older did not.
 func cutOff(old, now State, locate func(*manifest.Object, string) (string, int)) (out []change.Change) {
-	was := map[string]bool{}
-	for _, g := range old.gaps() {
-		was[workload.Versionless(g.Message)] = true
-	}
-	for _, g := range now.gaps() {
-		if was[workload.Versionless(g.Message)] {
-			continue
+	gaps := func(s State) (list []netpol.Gap) {
+		for _, o := range s.Operators {
+			list = append(list, netpol.Gaps(o.ClusterServiceVersion, o.Namespace, s.Objects)...)
 		}
-		c := change.Change{Object: g.Policy.Identity(), Part: change.NetworkPolicy, Field: g.Field,
-			Change: change.Changed, New: "cut off", Severity: g.Severity, Message: g.Message}
-		c.File, c.Line = locate(g.Policy, g.Field)
-		out = append(out, c)
+		return list
+	}
+	key := func(g netpol.Gap) string { return workload.Versionless(g.What) }
+	was := lists.By(gaps(old), key)
+	for _, g := range gaps(now) {
+		if before, ok := was[key(g)]; !ok || before.Severity.Rank() > g.Severity.Rank() {
+			c := change.Change{Object: g.Policy.Identity(), Part: change.NetworkPolicy, Field: g.Field,
+				Change: change.Changed, Old: "sufficient", New: "insufficient", Severity: g.Severity, Message: g.Message}
+			c.File, c.Line = locate(g.Policy, g.Field)
+			out = append(out, c)
+		}
 	}
 	return out
-}
-
-func (s State) gaps() (list []netpol.Gap) {
-	for _, o := range s.Operators {
-		list = append(list, netpol.Gaps(o.ClusterServiceVersion, lists.Filter(s.Objects, func(x *manifest.Object) bool {
-			return x.Namespace == o.Namespace
-		}))...)
-	}
-	return list
 }
 
 // leaves is why an object that is gone is in the cluster still.

@@ -116,12 +116,6 @@ func (r *Report) conditions() []string {
 		out = append(out, fmt.Sprintf("%s of %s %s %s", text.Count(n, "breaking change"), text.Count(len(names), "CRD"),
 			hurt, whom))
 	}
-	cut := lists.Filter(left, func(c change.Change) bool { return c.Part == change.NetworkPolicy })
-	if len(cut) > 0 {
-		messages := lists.Map(cut, func(c change.Change) string { return c.Message })
-		out = append(out, "it is all right for the network policies that "+text.FirstOf(1, messages))
-		left = lists.Filter(left, func(c change.Change) bool { return c.Part != change.NetworkPolicy })
-	}
 	if len(left) > maxOthers {
 		return append(out, text.Count(len(left), "other error")+" are all right")
 	}

@@ -206,7 +206,6 @@ func (o *simulation) judgeEach(r *Report) {
 			if o.Disputes.CSV(v.CSV) == "" && o.lacking[v.Namespace] == "" {
 				o.judgeCSV(v)
 				o.judgeServices(v)
-				o.judgeNetwork(v)
 			}
 		}
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/olmgen/olmgen/generate/installer"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
-	"github.com/olmgen/olmgen/internal/netpol"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/olm/versions"
@@ -371,30 +370,6 @@ func (o *simulation) judgeServices(v *csv) {
 				"APIService "+d.GetName()+" is not in the tree, and no CSV of it owns it: it counts as there",
 				"add the operator that serves it, or check its path too")
 		}
-	}
-}
-
-// judgeNetwork reports what NetworkPolicies of the tree cut off of the pods of a CSV.
-func (o *simulation) judgeNetwork(v *csv) {
-	if v.Copied || v.deleted || v.Object == nil {
-		return
-	}
-	csv := v.typed
-	if csv == nil {
-		csv = &v1alpha1.ClusterServiceVersion{}
-		if _, err := v.Object.Into(csv); err != nil {
-			return // judgeObjects says so
-		}
-	}
-	var local []*manifest.Object
-	for x := range o.All() {
-		if x.Namespace == v.Namespace && (x.Kind == "NetworkPolicy" || x.Kind == "Service") {
-			local = append(local, x)
-		}
-	}
-	for _, g := range netpol.Gaps(csv, local) {
-		o.note(ruleNetwork, g.Severity, g.Policy, g.Field, g.Message,
-			"let it through, or make sure that nothing enforces the policy")
 	}
 }
 

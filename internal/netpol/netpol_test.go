@@ -186,7 +186,7 @@ func randomPolicy(r *rand.Rand) (p networkingv1.NetworkPolicy) {
 // What Reached says of all peers is what an evaluator says that is asked about each of them.
 func TestReached(t *testing.T) {
 	r, seen := rand.New(rand.NewPCG(1, 2)), map[string]int{}
-	for range 20000 {
+	for range 4000 {
 		policies := some(r, randomPolicy)
 		pod := &corev1.PodTemplateSpec{}
 		pod.Labels = pick(r, nil, map[string]string{"app": "a"}, map[string]string{"app": "b"})
@@ -213,7 +213,7 @@ func TestReached(t *testing.T) {
 		seen[fmt.Sprint(got, in, anybody)]++
 	}
 	for _, want := range []string{"0 true false", "0 false false", "1 true true", "1 false true", "2 true true", "2 false true"} {
-		if seen[want] < 100 {
+		if seen[want] < 20 {
 			t.Errorf("%s: %d times only: %v", want, seen[want], seen)
 		}
 	}

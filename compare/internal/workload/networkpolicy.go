@@ -26,10 +26,10 @@ func judgeNetworkPolicy(list []change.Change, sides [2]map[string]any) {
 		why["spec.podSelector"] = "it is for other pods"
 	}
 	in, out := networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress
-	if more(flows(old, in), flows(now, in)) {
+	if more(netpol.Rules(old, in), netpol.Rules(now, in)) {
 		why["spec.ingress"] = "it lets more in"
 	}
-	if more(flows(old, out), flows(now, out)) {
+	if more(netpol.Rules(old, out), netpol.Rules(now, out)) {
 		why["spec.egress"] = "it lets more out"
 	}
 	for i, c := range list {
@@ -44,19 +44,11 @@ func judgeNetworkPolicy(list []change.Change, sides [2]map[string]any) {
 	}
 }
 
-// flows returns what the rules of a direction let through: everything, if the policy is not about it.
-func flows(p networkingv1.NetworkPolicy, direction networkingv1.PolicyType) []netpol.Rule {
-	if rules, about := netpol.Rules(p, direction); about {
-		return rules
-	}
-	return []netpol.Rule{{}}
-}
-
 // more reports whether one of the newer rules lets through what none of the older ones does by itself.
-func more(old, now []netpol.Rule) bool {
-	return slices.ContainsFunc(now, func(n netpol.Rule) bool {
-		return !slices.ContainsFunc(old, func(o netpol.Rule) bool {
-			return within(n.Peers, o.Peers, inPeer) && within(n.Ports, o.Ports, inPort)
+func more(old, now []networkingv1.NetworkPolicyIngressRule) bool {
+	return slices.ContainsFunc(now, func(n networkingv1.NetworkPolicyIngressRule) bool {
+		return !slices.ContainsFunc(old, func(o networkingv1.NetworkPolicyIngressRule) bool {
+			return within(n.From, o.From, inPeer) && within(n.Ports, o.Ports, inPort)
 		})
 	})
 }

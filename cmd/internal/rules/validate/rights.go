@@ -14,6 +14,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs"
@@ -27,6 +28,7 @@ import (
 const (
 	ruleInVain      = "cluster-scoped-permissions"
 	ruleRoleMissing = "role-missing"
+	ruleNetwork     = "network-cut-off"
 )
 
 // somewhere stands for the namespace of an installation, which may be any.
@@ -135,11 +137,10 @@ func bindings(b *bundle.Bundle) (list []Finding, err error) {
 	return list, nil
 }
 
-const ruleNetwork = "network-cut-off"
-
 // cutOff reports what the NetworkPolicies of a bundle cut off of its own pods.
 func cutOff(b *bundle.Bundle) []Finding {
-	return lists.Map(netpol.Gaps(b.CSV, b.Others), func(g netpol.Gap) Finding {
+	made, _ := generate.Strategy(b.CSV, "default", nil) // the error is a finding already
+	return lists.Map(netpol.Gaps(b.CSV, "", slices.Concat(b.Others, made)), func(g netpol.Gap) Finding {
 		return finding(ruleNetwork, g.Severity, g.Policy.Errorf(g.Field, "%s", g.Message))
 	})
 }
