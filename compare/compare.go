@@ -10,6 +10,7 @@ import (
 	"github.com/olmgen/olmgen/compare/internal/workload"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/netpol"
 	"github.com/olmgen/olmgen/internal/writes"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
@@ -135,6 +136,7 @@ func (r *Report) workloads(old, now State, objects []workload.Pair) ([]change.Ch
 		return nil, err
 	}
 	list = append(list, more...)
+	list = append(list, cutOff(old, now, locate)...)
 	for _, o := range now.Left {
 		c := change.Change{Object: o.Identity(), Part: change.Object, Change: change.Removed, Severity: findings.Info,
 			Message: leaves}
@@ -143,6 +145,27 @@ func (r *Report) workloads(old, now State, objects []workload.Pair) ([]change.Ch
 	}
 	change.Sort(list)
 	return list, nil
+}
+
+// cutOff returns what the NetworkPolicies of the newer state cut off of its operators, and those of the older did not.
+func cutOff(old, now State, locate func(*manifest.Object, string) (string, int)) (out []change.Change) {
+	gaps := func(s State) (list []netpol.Gap) {
+		for _, o := range s.Operators {
+			list = append(list, netpol.Gaps(o.ClusterServiceVersion, o.Namespace, s.Objects)...)
+		}
+		return list
+	}
+	key := func(g netpol.Gap) string { return workload.Versionless(g.What) }
+	was := lists.By(gaps(old), key)
+	for _, g := range gaps(now) {
+		if before, ok := was[key(g)]; !ok || before.Severity.Rank() > g.Severity.Rank() {
+			c := change.Change{Object: g.Policy.Identity(), Part: change.NetworkPolicy, Field: g.Field,
+				Change: change.Changed, Old: "sufficient", New: "insufficient", Severity: g.Severity, Message: g.Message}
+			c.File, c.Line = locate(g.Policy, g.Field)
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // leaves is why an object that is gone is in the cluster still.

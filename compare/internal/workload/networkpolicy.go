@@ -1,7 +1,6 @@
 package workload
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -12,13 +11,13 @@ import (
 
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/netpol"
 )
 
 // judgeNetworkPolicy says which of the changes of a NetworkPolicy let more in or out, or leave pods without it.
 func judgeNetworkPolicy(list []change.Change, sides [2]map[string]any) {
-	old, ok := policyOf(sides[0])
-	now, ok2 := policyOf(sides[1])
+	old, ok := netpol.Of(sides[0])
+	now, ok2 := netpol.Of(sides[1])
 	if !ok || !ok2 {
 		return
 	}
@@ -26,12 +25,11 @@ func judgeNetworkPolicy(list []change.Change, sides [2]map[string]any) {
 	if !equality.Semantic.DeepEqual(old.Spec.PodSelector, now.Spec.PodSelector) {
 		why["spec.podSelector"] = "it is for other pods"
 	}
-	inBefore, outBefore := flows(old)
-	in, out := flows(now)
-	if more(inBefore, in) {
+	in, out := networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress
+	if more(netpol.Rules(old, in), netpol.Rules(now, in)) {
 		why["spec.ingress"] = "it lets more in"
 	}
-	if more(outBefore, out) {
+	if more(netpol.Rules(old, out), netpol.Rules(now, out)) {
 		why["spec.egress"] = "it lets more out"
 	}
 	for i, c := range list {
@@ -46,45 +44,11 @@ func judgeNetworkPolicy(list []change.Change, sides [2]map[string]any) {
 	}
 }
 
-func policyOf(value map[string]any) (p networkingv1.NetworkPolicy, ok bool) {
-	data, err := json.Marshal(value)
-	if value == nil || err != nil || json.Unmarshal(data, &p) != nil {
-		return p, false
-	}
-	if len(p.Spec.PolicyTypes) == 0 { // Kubernetes: pkg/apis/networking/v1/defaults.go
-		p.Spec.PolicyTypes = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}
-		if len(p.Spec.Egress) > 0 {
-			p.Spec.PolicyTypes = append(p.Spec.PolicyTypes, networkingv1.PolicyTypeEgress)
-		}
-	}
-	return p, true
-}
-
-// flow is what one rule lets through. No peers or ports are all of them.
-type flow struct {
-	peers []networkingv1.NetworkPolicyPeer
-	ports []networkingv1.NetworkPolicyPort
-}
-
-// flows returns what the rules let in and out: everything, if the policy is not about that direction.
-func flows(p networkingv1.NetworkPolicy) (in, out []flow) {
-	in, out = []flow{{}}, []flow{{}}
-	if slices.Contains(p.Spec.PolicyTypes, networkingv1.PolicyTypeIngress) {
-		in = lists.Map(p.Spec.Ingress, func(r networkingv1.NetworkPolicyIngressRule) flow {
-			return flow{r.From, r.Ports}
-		})
-	}
-	if slices.Contains(p.Spec.PolicyTypes, networkingv1.PolicyTypeEgress) {
-		out = lists.Map(p.Spec.Egress, func(r networkingv1.NetworkPolicyEgressRule) flow { return flow{r.To, r.Ports} })
-	}
-	return in, out
-}
-
 // more reports whether one of the newer rules lets through what none of the older ones does by itself.
-func more(old, now []flow) bool {
-	return slices.ContainsFunc(now, func(n flow) bool {
-		return !slices.ContainsFunc(old, func(o flow) bool {
-			return within(n.peers, o.peers, inPeer) && within(n.ports, o.ports, inPort)
+func more(old, now []networkingv1.NetworkPolicyIngressRule) bool {
+	return slices.ContainsFunc(now, func(n networkingv1.NetworkPolicyIngressRule) bool {
+		return !slices.ContainsFunc(old, func(o networkingv1.NetworkPolicyIngressRule) bool {
+			return within(n.From, o.From, inPeer) && within(n.Ports, o.Ports, inPort)
 		})
 	})
 }

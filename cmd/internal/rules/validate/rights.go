@@ -14,9 +14,11 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/internal/netpol"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/rbac/danger"
@@ -26,6 +28,7 @@ import (
 const (
 	ruleInVain      = "cluster-scoped-permissions"
 	ruleRoleMissing = "role-missing"
+	ruleNetwork     = "network-cut-off"
 )
 
 // somewhere stands for the namespace of an installation, which may be any.
@@ -132,6 +135,14 @@ func bindings(b *bundle.Bundle) (list []Finding, err error) {
 		}
 	}
 	return list, nil
+}
+
+// cutOff reports what the NetworkPolicies of a bundle cut off of its own pods.
+func cutOff(b *bundle.Bundle) []Finding {
+	made, _ := generate.Strategy(b.CSV, "default", nil) // the error is a finding already
+	return lists.Map(netpol.Gaps(b.CSV, "", slices.Concat(b.Others, made)), func(g netpol.Gap) Finding {
+		return finding(ruleNetwork, g.Severity, g.Policy.Errorf(g.Field, "%s", g.Message))
+	})
 }
 
 const (

@@ -55,6 +55,7 @@ var rules = []findings.Rule{
 	{ID: bundle.WarnInstallMode, Text: "an install mode that OLM does not know"},
 	{ID: bundle.WarnLayout, Text: "annotations are missing, or a file is not read"},
 	{ID: bundle.WarnNotAnObject, Text: "a document without kind"},
+	{ID: ruleNetwork, Text: "NetworkPolicies of the bundle cut its pods off from what they call, or who calls them"},
 	{ID: bundle.WarnOldAPI, Text: "an API version that current clusters do not serve"},
 	{ID: bundle.WarnOldCRD, Text: "a CustomResourceDefinition of v1beta1, which current clusters do not serve"},
 	{ID: bundle.WarnProperty, Text: "an entry of properties.yaml without type or value: OLM leaves it out"},

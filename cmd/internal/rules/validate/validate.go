@@ -110,7 +110,8 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 	list = append(list, refusals(src, b)...)
 	operator := fit.OfBundle(b)
 	operator.Namespace = b.CSV.Annotations[olm.AnnotationSuggestedNamespace]
-	list = slices.Concat(list, dependencyFindings(src.FS, b), ownedVersions(b), fit.Conversions(operator))
+	list = slices.Concat(list, dependencyFindings(src.FS, b), ownedVersions(b), cutOff(b),
+		fit.Conversions(operator))
 	for _, ask := range []func(*bundle.Bundle) ([]Finding, error){inVain, bindings} {
 		found, err := ask(b)
 		if err != nil {
