@@ -5,12 +5,15 @@ import (
 	"context"
 	"slices"
 
+	rbacv1 "k8s.io/api/rbac/v1"
+
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/compare/crds"
 	"github.com/olmgen/olmgen/compare/internal/workload"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/netpol"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/writes"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
@@ -140,6 +143,9 @@ func (r *Report) workloads(old, now State, objects []workload.Pair) ([]change.Ch
 	for _, o := range now.Left {
 		c := change.Change{Object: o.Identity(), Part: change.Object, Change: change.Removed, Severity: findings.Info,
 			Message: leaves}
+		if boundBy(now.Objects, now.Left, o) {
+			c.Severity, c.Message = findings.Warning, leavesBound
+		}
 		c.File, c.Line = locate(o, "")
 		list = append(list, c)
 	}
@@ -170,6 +176,19 @@ func cutOff(old, now State, locate func(*manifest.Object, string) (string, int))
 
 // leaves is why an object that is gone is in the cluster still.
 const leaves = "OLM leaves it in the cluster"
+
+// leavesBound is the same of a role that the release still binds.
+const leavesBound = leaves + "; where the release is new, a binding of it grants nothing"
+
+// boundBy reports whether one of the objects, but not of those that are left, binds a role.
+func boundBy(objects, left []*manifest.Object, role *manifest.Object) bool {
+	return role.Group() == rbacv1.GroupName && slices.ContainsFunc(objects, func(o *manifest.Object) bool {
+		kind, _ := o.Get("roleRef", "kind")
+		name, _ := o.Get("roleRef", "name")
+		return o.Group() == rbacv1.GroupName && olm.Text(kind) == role.Kind && olm.Text(name) == role.Name &&
+			(role.Namespace == "" || o.Namespace == role.Namespace) && !slices.Contains(left, o)
+	})
+}
 
 func sideOf(s State) Side {
 	out := Side{Name: s.Name}

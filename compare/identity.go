@@ -297,6 +297,9 @@ func judgeIdentity(c *change.Change, old, now Operator) {
 	case c.Change == change.Added && strings.HasSuffix(c.Field, ofKubernetes):
 		// OLM: pkg/controller/operators/olm/requirements.go
 		warn("OLM starts the operator only where the cluster serves this API")
+	case c.Part == change.Provided && c.Change == change.Added && strings.Contains(c.Field, "metrics.k8s.io/"):
+		// Kubernetes: cmd/kube-controller-manager/app/autoscaling.go
+		warn("autoscalers read this API: the operator answers in place of who does now")
 	case c.Part == change.Version && now.Spec.Version.LT(old.Spec.Version.Version):
 		warn("it is an older version")
 	case c.Part == change.Operator && c.Field == "name" && now.follows(old):

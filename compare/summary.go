@@ -162,15 +162,33 @@ func (r *Report) permissionsAnswer() (parts []string, count string) {
 	}
 	gain := permissions.Item{}
 	for _, i := range slices.Concat(r.Permissions, r.Users) {
-		if s := severityOf(i); i.Change == permissions.Gained && s.Rank() < best.Rank() {
-			gain, best = i, s // worse than what the facts say
+		if s := severityOf(i); i.Change == permissions.Gained && (s.Rank() < best.Rank() ||
+			gain.Change == "" && s == best && len(i.ResourceNames) > 0 && i.Follows != "") {
+			gain, best = i, s // worse than what the facts say, or by a name that they do not say
 		}
 	}
 	if gain.Change != "" {
-		who := r.by([]permissions.Subject{gain.Subject})
-		parts = append([]string{"gains " + gainText(gain) + who}, parts...)
+		holder, who := r.holder(gain), ""
+		if holder == "" {
+			who = r.by([]permissions.Subject{gain.Subject})
+		}
+		parts = append([]string{holder + "gains " + gainText(gain) + who}, parts...)
 	}
 	return parts, strings.Join(append(movesText(r.Permissions, ""), movesText(r.Users, " by users")...), "; ")
+}
+
+// holder returns who has a gain, where it is everybody or those who have roles for users.
+func (r *Report) holder(gain permissions.Item) string {
+	if !gain.Subject.IsUserRole() {
+		return gain.Subject.Everybody()
+	}
+	var roles []string
+	for _, i := range r.Users {
+		if i.Change == gain.Change && gainText(i) == gainText(gain) {
+			roles = lists.Add(roles, i.Subject.Name)
+		}
+	}
+	return "who has " + text.FirstOf(maxAlike, roles) + " "
 }
 
 // sentence returns in short what changes, and for whom where that is a question.

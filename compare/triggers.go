@@ -67,7 +67,7 @@ func (r *Report) Meets(t Trigger) bool {
 	}
 	bad := func(c change.Change) bool { return c.Severity != findings.Info }
 	item := func(list []permissions.Item, c permissions.Change) bool {
-		return slices.ContainsFunc(list, func(i permissions.Item) bool { return i.Change == c })
+		return slices.ContainsFunc(list, func(i permissions.Item) bool { return i.Change == c && i.Risk != permissions.NoEffect })
 	}
 	switch t {
 	case AnyDifference:
@@ -83,7 +83,8 @@ func (r *Report) Meets(t Trigger) bool {
 				i.Change == permissions.Gained && slices.Contains(permissions.Dangerous, i.Risk)
 		}) || r.unknownRole(change.Added, true)
 	case PermissionsLost:
-		return item(r.Permissions, permissions.Lost) || r.unknownRole(change.Removed, false)
+		return item(r.Permissions, permissions.Lost) || r.unknownRole(change.Removed, false) ||
+			changed(change.Object, func(c change.Change) bool { return c.Message == leavesBound })
 	case UsersGained:
 		return item(r.Users, permissions.Gained)
 	case CRDBreaking:

@@ -149,7 +149,7 @@ func (r *Report) dangers() (who string, what []string) {
 		default:
 			more = lists.Add(more, gainText(i))
 		}
-		if i.Subject.Kind != accountKind && !i.Subject.IsRole() {
+		if i.Subject.Kind != accountKind && !i.Subject.IsRole() || i.Subject.IsUserRole() {
 			who = "the operator or others"
 		}
 	}

@@ -92,6 +92,9 @@ func (c *comparison) items() []Item {
 		held, _ := heldBy(after)
 		own, _ := heldBy(before)
 		others, _ := heldBy(lists.Filter(c.had[c.owner(s)], func(i Item) bool { return i.Subject != s }))
+		if s.IsUserRole() {
+			others = byDefault(s)
+		}
 		for _, i := range c.keep(uncovered(after, before, Gained), before) {
 			i.Severity, i.Follows = i.news(held, own, others, c.scopes)
 			out = append(out, i)
@@ -111,7 +114,7 @@ func (c *comparison) items() []Item {
 func (i Item) news(held, own, others danger.Held, scopes danger.Scopes) (findings.Severity, string) {
 	level, follows := levelOf(i, held, nil, scopes)
 	if level.Rank() > findings.Warning.Rank() {
-		return findings.Info, ""
+		return cmp.Or(i.rated(""), findings.Info), ""
 	}
 	if fresh, _ := levelOf(i, held, others, scopes); fresh != level {
 		level = findings.Warning
@@ -119,7 +122,7 @@ func (i Item) news(held, own, others danger.Held, scopes danger.Scopes) (finding
 	if _, fresh := levelOf(i, held, own, scopes); len(i.Kept) > 0 && fresh != follows {
 		follows += ", as before"
 	}
-	return level, follows
+	return i.rated(level), follows
 }
 
 // keep says of items what others allow of them, as lists do of a wildcard, and what risk is left beside that.

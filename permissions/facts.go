@@ -145,21 +145,57 @@ func (r *Report) everything() (f Fact, full, ok bool) {
 	return f, rank(item) == 7, true
 }
 
-// everyone are the groups that everybody is in, with what to call them.
-var everyone = []struct{ group, who string }{
-	{"system:unauthenticated", "everybody, without logging in, "},
-	{"system:authenticated", "every user "}, {"system:authenticated:oauth", "every user "},
-	{"system:serviceaccounts", "every ServiceAccount "},
+// everyone are the groups that everybody is in, and the user that who does not log in is, with what to call them, and
+// the ClusterRoles that they have by default (Kubernetes: bootstrappolicy/policy.go, ClusterRoleBindings).
+var everyone = []struct {
+	Subject
+	who   string
+	roles []string
+}{
+	{group("system:unauthenticated"), "everybody, without logging in, ", []string{"system:public-info-viewer"}},
+	{Subject{Kind: rbacv1.UserKind, Name: "system:anonymous"}, "everybody, without logging in, ",
+		[]string{"system:public-info-viewer"}},
+	{group("system:authenticated"), "every user ", ofUsers}, {group("system:authenticated:oauth"), "every user ", ofUsers},
+	{group("system:serviceaccounts"), "every ServiceAccount ", ofUsers},
 }
+
+var ofUsers = []string{"system:basic-user", "system:discovery", "system:public-info-viewer"}
+
+func group(name string) Subject { return Subject{Kind: rbacv1.GroupKind, Name: name} }
 
 // everybody returns the subject of the sentence where it is not the operator alone.
 func (f Fact) everybody() string {
 	for _, e := range everyone {
-		if slices.Contains(f.Subjects, Subject{Kind: rbacv1.GroupKind, Name: e.group}) {
+		if slices.Contains(f.Subjects, e.Subject) {
 			return e.who
 		}
 	}
 	return ""
+}
+
+// Everybody returns what to call a subject that everybody is, or "".
+func (s Subject) Everybody() string { return Fact{Subjects: []Subject{s}}.everybody() }
+
+// IsUserRole reports whether a subject is one of UserRoles, which users have.
+func (s Subject) IsUserRole() bool {
+	return s.Kind == rbac.KindClusterRole && slices.Contains(UserRoles, s.Name)
+}
+
+// rated returns how bad a level is for who has the item: what is a warning for one is an error for everybody, and what
+// everybody gets beside the defaults is at least a warning.
+func (i Item) rated(level findings.Severity) findings.Severity {
+	for _, e := range everyone {
+		switch {
+		case e.Subject != i.Subject || i.Risk == NoEffect:
+		case level == findings.Error || level == findings.Warning:
+			return findings.Error
+		case !slices.ContainsFunc(e.roles, func(role string) bool {
+			return rbac.Covers(rbac.DefaultRules(role), i.rule())
+		}):
+			return findings.Warning
+		}
+	}
+	return level
 }
 
 func (f *Fact) add(i Item) {

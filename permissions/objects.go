@@ -47,6 +47,7 @@ func readInventory(objects []*manifest.Object, namespace string) (*inventory, er
 	v.note(homeless)
 	v.AddUserRoles()
 	v.Aggregate()
+	v.scopes.Role = v.RulesOf
 	return v, nil
 }
 

@@ -60,7 +60,7 @@ func page() string {
 }
 
 // strangers are the levels of the rules that are not about permissions of an account.
-var strangers = map[string]string{"role-unknown": "warning", "account-missing": "warning", "users-gain": "warning", "everyone-gains": "error or note"}
+var strangers = map[string]string{"role-unknown": "warning", "account-missing": "warning", "users-gain": "error or warning", "everyone-gains": "error or warning"}
 
 // The line about users names a few resources, and counts those of a group that has many.
 func TestUsersGain(t *testing.T) {

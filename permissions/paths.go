@@ -10,6 +10,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/rbac/danger"
 )
 
@@ -50,7 +51,8 @@ func help(c danger.Consequence) string {
 	text, from := c.Help, sources[c.ID]
 	for _, s := range []struct{ before, word, after string }{{" Kubernetes: " + practices, from.practice, "."},
 		{" rbac-police: " + policeURL, from.police, ".rego."},
-		{" MITRE ATT&CK: " + attackURL, strings.Replace(from.attack, ".", "/", 1), "/."}} {
+		{" MITRE ATT&CK: " + attackURL, strings.Replace(from.attack, ".", "/", 1), "/."},
+		{" https://github.com/", c.Source, "."}} {
 		if s.word != "" {
 			text += s.before + s.word + s.after
 		}
@@ -74,7 +76,7 @@ func (r *Report) follows() []findings.Finding {
 		if slices.ContainsFunc(items, Item.ofOperator) {
 			x.last = append(x.last, &Way{Subject: s, Reaches: operatorsRights})
 		}
-		for _, same := range lists.Groups(list, func(f danger.Follows) *danger.Consequence { return f.Consequence }) {
+		for _, same := range lists.Groups(list, func(f danger.Follows) [2]string { return [2]string{f.ID, f.Text} }) {
 			if f, ok := worstPlace(same, s, sources); ok {
 				out, owners = append(out, f), append(owners, s)
 			}
@@ -108,10 +110,16 @@ func (r *Report) follows() []findings.Finding {
 				placeText(u.Namespaces), text.Brief(u.Role))))
 	}
 	for _, item := range r.Users {
-		if r.dangerous(item) {
-			out = append(out, item.Source.finding(ruleUsers, findings.Warning, item.Subject,
-				fmt.Sprintf("users who are bound to this role gain: %s", item.ruleText())))
+		held, _ := heldBy([]Item{item})
+		level, follows := item.news(held, nil, byDefault(item.Subject), r.scopes)
+		if level == findings.Info {
+			continue
 		}
+		message := "users who are bound to this role gain: " + item.ruleText()
+		if follows != "" {
+			message += "; who has it by a ClusterRoleBinding " + follows
+		}
+		out = append(out, item.Source.finding(ruleUsers, level, item.Subject, message))
 	}
 	slices.SortStableFunc(out, func(a, b findings.Finding) int { return worse(a.Level, b.Level) })
 	return out
@@ -122,13 +130,14 @@ func (r *Report) everyone() []findings.Finding {
 	var out []findings.Finding
 	noted := map[Subject]bool{}
 	for _, i := range r.Permissions {
-		if (Fact{Subjects: []Subject{i.Subject}}).everybody() == "" || i.Risk == NoEffect {
+		if i.Subject.Everybody() == "" || i.Risk == NoEffect {
 			continue
 		}
-		level := findings.Error
-		if !r.dangerous(i) {
-			if level = findings.Note; noted[i.Subject] {
-				continue // one is enough to look at the list
+		held, _ := heldBy([]Item{i})
+		level, _ := levelOf(i, held, nil, r.scopes)
+		if level = i.rated(level); level != findings.Error {
+			if level != findings.Warning || noted[i.Subject] {
+				continue // by default, or one is enough to look at the list
 			}
 			noted[i.Subject] = true
 		}
@@ -138,12 +147,8 @@ func (r *Report) everyone() []findings.Finding {
 	return out
 }
 
-// dangerous reports whether an item is at least a warning.
-func (r *Report) dangerous(i Item) bool {
-	held, _ := heldBy([]Item{i})
-	l, _ := levelOf(i, held, nil, r.scopes)
-	return l == findings.Error || l == findings.Warning
-}
+// byDefault returns what a role for users has in every cluster.
+func byDefault(role Subject) danger.Held { return danger.Held{"": rbac.DefaultRules(role.Name)} }
 
 // levelOf returns the severity of an item beside all that its subject has, and the worst that follows from it and did
 // not follow before. A dangerous risk from which nothing follows is a warning, and so is at most an unbound role.
@@ -156,7 +161,7 @@ func levelOf(i Item, held, before danger.Held, scopes danger.Scopes) (worst find
 	}
 	switch {
 	case worst == findings.None && before == nil && slices.Contains(Dangerous, i.Risk),
-		worst == findings.Error && i.Subject.IsRole():
+		worst == findings.Error && i.Subject.IsRole() && !i.Subject.IsUserRole():
 		worst = findings.Warning
 	}
 	return worst, follows

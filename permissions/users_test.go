@@ -110,11 +110,12 @@ rules:
 `)
 	var got []string
 	for _, f := range r.Findings {
-		got = append(got, f.Rule+" "+f.Object+" "+f.Message)
+		got = append(got, string(f.Level)+" "+f.Rule+" "+f.Object+" "+f.Message)
 	}
 	want := []string{}
-	for _, role := range permissions.UserRoles {
-		want = append(want, "users-gain ClusterRole "+role+" users who are bound to this role gain: list secrets")
+	for _, role := range []string{"error users-gain ClusterRole view", "error users-gain ClusterRole cluster-reader", // admin and edit read Secrets by default
+		"warning users-gain ClusterRole admin", "warning users-gain ClusterRole edit"} {
+		want = append(want, role+" users who are bound to this role gain: list secrets; who has it by a ClusterRoleBinding reads every Secret")
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)

@@ -23,7 +23,6 @@ var otherwise = map[string]struct{ says, why string }{
 	"csv.apisvc-owned":                    {"a Service can't have both", "webhooks and API services of a Deployment share one Service, whose ports have their numbers as names (apiservices.go)"},
 	"csv.mode-single-only":                {"supports neither AllNamespaces nor OwnNamespace", "nobody says which namespace it shall watch"},
 	"csv.owned-version":                   {`has no version "v77"`, "the CSV owns a version that the CRD does not have (requirements.go)"},
-	"rbac-bind.role-removed":              {"does not trip permissions-lost", "the CSV asks for secrets, and OLM leaves the ClusterRole in the cluster"},
 	"rbac-bind.subject-removed":           {"does not trip permissions-lost", "the CSV asks for secrets in permissions, which the global OperatorGroup makes ClusterRoles of"},
 	"rbac.secrets-patch-only":             {"does not trip permissions-gained, risk-gained", "the CSV has patch of secrets in permissions, which the global OperatorGroup makes a ClusterRole of"},
 	"wh.deployment-other":                 {`the CSV has no Deployment "nope"`, "OLM fails the installation (certresources.go)"},

@@ -199,6 +199,17 @@ func (x *Objects) Bound(b *Binding) *Role {
 	return defaultRole(b.Role)
 }
 
+// RulesOf returns the rules of a ClusterRole, among the objects or by default; none of one that is not known.
+func (x *Objects) RulesOf(clusterRole string) []rbacv1.PolicyRule {
+	if r := x.Bound(&Binding{Role: ClusterRole(clusterRole)}); r != nil {
+		return r.PolicyRules()
+	}
+	return nil
+}
+
+// DefaultRules returns the rules that a ClusterRole has in every cluster.
+func DefaultRules(clusterRole string) []rbacv1.PolicyRule { return new(Objects).RulesOf(clusterRole) }
+
 func (x *Objects) readRole(o *manifest.Object, namespace string) error {
 	var decoded rbacv1.ClusterRole // a Role has a part of its fields
 	if _, err := o.Into(&decoded); err != nil {

@@ -3,10 +3,12 @@ package danger
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/rbac"
 )
 
@@ -17,6 +19,7 @@ type Consequence struct {
 	Message            string            // the same of one subject; %s is the place
 	Cluster, Namespace findings.Severity // how bad it is there; None: it does not hold there
 	Help               string
+	Source             string // who says so, as a path on github.com; empty if others or Help do
 
 	needs  [][]pattern // a subject needs one of each list at the place
 	unless []string    // not said where one of these worse ones holds
@@ -24,7 +27,9 @@ type Consequence struct {
 	// named reports whether a rule for one name meets a need. Without it no such rule does.
 	named func(need int, name string) bool
 
-	system bool        // it is about kube-system alone
+	only   bool        // a rule without names is another consequence
+	known  bool        // a rule for the name of a role that is known meets a need, too
+	within string      // the namespace that it is about alone
 	yields Yield       // whose rights it gives
 	also   [][]pattern // what that takes beside needs: one of each list
 	By     string      // what a subject does to get them, with also; empty if Text says it
@@ -57,7 +62,9 @@ func resources(group string, resources []string, verbs ...string) pattern {
 }
 
 // Consequences are all consequences: the one list of how bad a right is.
-var Consequences = []Consequence{
+var Consequences = slices.Concat(ofKubernetes, ofPlatforms())
+
+var ofKubernetes = []Consequence{
 	{
 		ID: "everything", Text: "may do everything", Cluster: findings.Error, Namespace: findings.Warning,
 		Message: "may do everything in %s",
@@ -145,6 +152,7 @@ var Consequences = []Consequence{
 			{resources(groupRBAC, []string{"roles", "clusterroles"}, "update", "patch")}},
 		Help: "escalate lifts the check that a role has no more than its writer. It takes a role that is bound, " +
 			"and the right to change it.",
+		known:  true,
 		yields: Every,
 	},
 	{
@@ -155,6 +163,12 @@ var Consequences = []Consequence{
 		named:   oneOf(rbac.ClusterAdmin),
 		Help:    "bind lifts the check that a binding gives no more than its writer has.",
 		yields:  Every,
+	},
+	{
+		// It is computed for each role (Scopes.binds): no rule meets these needs.
+		ID: ruleBinds, Text: "binds a ClusterRole to itself that allows more",
+		Cluster: findings.Error, Namespace: findings.Warning, needs: [][]pattern{{}},
+		Help: "It is as bad as what the role allows, as far as the role is known.",
 	},
 	{
 		ID: "rbac-bind-roles", Text: "binds Roles that it does not have",
@@ -195,6 +209,7 @@ var Consequences = []Consequence{
 		Cluster: findings.Error, Namespace: findings.None,
 		Message: "becomes every user or a member of every group of %s, by users, groups or tokens of OpenShift",
 		needs:   [][]pattern{{usersWrite, oauthWrite, identityProviders}},
+		named:   oneOf("cluster"), // the name of the OAuth of a cluster
 		Help:    "OpenShift looks up the groups of a user in its own objects.",
 		yields:  Every,
 	},
@@ -239,9 +254,9 @@ var Consequences = []Consequence{
 		needs:  [][]pattern{{resources(groupAdmission, []string{"validatingwebhookconfigurations"}, writing...)}},
 	},
 	{
-		ID: "policies-write", Text: "writes admission policies", Cluster: findings.Warning, Namespace: findings.None,
-		Message: "refuses or changes every object that is written in %s, by a policy of its own",
-		needs:   [][]pattern{{pattern{[]string{groupAdmission}, policyWrite.resources, writing}}},
+		ID: "policies-write", Text: "writes validating admission policies", Cluster: findings.Warning, Namespace: findings.None,
+		Message: "refuses every object that is written in %s, by a policy of its own",
+		needs:   [][]pattern{{pattern{[]string{groupAdmission}, policyWrite.resources[:2], writing}}},
 		Help:    "It also switches off the policies of others.",
 	},
 	{
@@ -264,6 +279,7 @@ var Consequences = []Consequence{
 		Message: "relabels namespaces (%s): their Pod Security level, and which network policies and webhooks hold " +
 			"there",
 		needs: [][]pattern{{resources("", []string{"namespaces"}, "update", "patch")}},
+		named: platform,
 	},
 	{
 		ID: "volumes-create", Text: "makes PersistentVolumes", Cluster: findings.Warning, Namespace: findings.None,
@@ -355,7 +371,7 @@ var Consequences = []Consequence{
 		named:   func(_ int, name string) bool { return !Restricted(name) },
 	},
 	{
-		ID: "configmaps-write", Text: "writes ConfigMaps of kube-system", system: true,
+		ID: "configmaps-write", Text: "writes ConfigMaps of kube-system", within: KubeSystem,
 		Cluster: findings.Warning, Namespace: findings.None,
 		Message: "writes every ConfigMap of %s, on Amazon EKS also aws-auth, which makes cluster administrators",
 		needs:   [][]pattern{{resources("", []string{"configmaps"}, writing...)}},
@@ -392,10 +408,12 @@ func (s Scopes) Follow(held Held) []Follows {
 	var out []Follows
 	found := map[string]bool{} // ID and place
 	places := slices.Sorted(maps.Keys(held))
-	for i := range Consequences {
-		c := &Consequences[i]
+	for _, c := range s.all(held, places...) {
 		before := len(out)
 		for _, place := range places {
+			if c.within != "" && place != "" && place != c.within {
+				continue
+			}
 			worse := func(id string) bool { return found[id+place] || found[id] }
 			if worse("everything") || slices.ContainsFunc(c.unless, worse) {
 				continue
@@ -451,9 +469,21 @@ func (s Scopes) Yields(f Follows, held Held) (Yield, []string) {
 
 // meets reports whether a rule allows one of the patterns of a need at a place.
 func (c *Consequence) meets(s Scopes, need int, r rbacv1.PolicyRule, place string) bool {
-	enough := func(name string) bool { return c.named != nil && c.named(need, name) }
-	return (len(r.ResourceNames) == 0 || slices.ContainsFunc(r.ResourceNames, enough)) &&
-		s.allowAny(c.needs[need], r, place)
+	if len(r.ResourceNames) == 0 {
+		return !c.only && s.allowAny(c.needs[need], r, place)
+	}
+	return slices.ContainsFunc(r.ResourceNames, func(name string) bool {
+		return c.named != nil && c.named(need, name) || c.known && s.Role != nil && len(s.Role(name)) > 0
+	}) && s.allowAny(lists.Map(c.needs[need], pattern.ofNamed), r, place)
+}
+
+// ofNamed returns the pattern of what a rule with names allows: the name of a new object is not known when the right to
+// create it is asked for.
+func (p pattern) ofNamed() pattern {
+	if !slices.ContainsFunc(p.resources, func(r string) bool { return strings.Contains(r, "/") }) {
+		p.verbs = lists.Filter(p.verbs, func(verb string) bool { return verb != "create" })
+	}
+	return p
 }
 
 // KubeSystem is the namespace of Kubernetes' own controllers and pods: what is bad in the cluster is bad there.
@@ -461,7 +491,7 @@ const KubeSystem = "kube-system"
 
 // Level returns how bad it is at a place: a namespace or, if that is empty, the cluster.
 func (c *Consequence) Level(place string) findings.Severity {
-	if place == "" || place == KubeSystem && (c.system || c.Namespace != findings.None) {
+	if place == "" || place == c.within || place == KubeSystem && c.Namespace != findings.None {
 		return c.Cluster
 	}
 	return c.Namespace
@@ -471,8 +501,7 @@ func (c *Consequence) Level(place string) findings.Severity {
 // held before, the worst first.
 func (s Scopes) News(rule rbacv1.PolicyRule, place string, held, before Held) []*Consequence {
 	var out []*Consequence
-	for i := range Consequences {
-		c := &Consequences[i]
+	for _, c := range s.all(held, place) {
 		if c.Level(place) == findings.None || !s.part(c, rule, place) {
 			continue
 		}

@@ -23,6 +23,13 @@ func TestNews(t *testing.T) {
 		{`{verbs: [update], apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions]}`, "warning", "none"},
 		{`{verbs: [escalate], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles]}`, "none", "none"},
 		{`{verbs: [escalate, update], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles]}`, "error", "none"},
+		{`{verbs: [escalate, update], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], resourceNames: [edit]}`, "error", "none"},
+		{`{verbs: [escalate, update], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], resourceNames: [nobody-knows]}`, "none", "none"},
+		{`{verbs: [patch], apiGroups: [config.openshift.io], resources: [clusterversions], resourceNames: [version]}`, "error", "none"},
+		{`{verbs: [create], apiGroups: [config.openshift.io], resources: [clusterversions], resourceNames: [version]}`, "none", "none"},
+		{`{verbs: [patch], apiGroups: [config.openshift.io], resources: [clusterversions], resourceNames: ["*"]}`, "none", "none"},
+		{`{verbs: [patch], apiGroups: [""], resources: [configmaps], resourceNames: [aws-auth]}`, "warning", "none"},
+		{`{verbs: [patch], apiGroups: [""], resources: [namespaces], resourceNames: [kube-system]}`, "warning", "note"},
 		{`{verbs: [create], apiGroups: [""], resources: [pods/portforward]}`, "none", "none"},
 	} {
 		s := danger.NewScopes()

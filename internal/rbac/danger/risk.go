@@ -232,11 +232,15 @@ func (s Scopes) allowAny(patterns []pattern, rule rbacv1.PolicyRule, place strin
 	return slices.ContainsFunc(patterns, func(p pattern) bool { return s.allow(p, rule, place) })
 }
 
-// Scopes are the cluster-scoped resources that CustomResourceDefinitions define, by group.
-type Scopes map[string][]string
+// Scopes is what is known of a cluster: its cluster-scoped resources, and what ClusterRoles allow.
+type Scopes struct {
+	resources map[string][]string // cluster-scoped, that CustomResourceDefinitions define, by group
 
-// NewScopes returns a set without resources, which AddCRD adds to.
-func NewScopes() Scopes { return Scopes{} }
+	Role func(name string) []rbacv1.PolicyRule // the rules of a ClusterRole; none of one that is not known
+}
+
+// NewScopes returns what is known of every cluster, which AddCRD adds to.
+func NewScopes() Scopes { return Scopes{map[string][]string{}, rbac.DefaultRules} }
 
 // AddCRD adds the resource of a CustomResourceDefinition if it is cluster-scoped.
 func (s Scopes) AddCRD(o *manifest.Object) error {
@@ -245,7 +249,7 @@ func (s Scopes) AddCRD(o *manifest.Object) error {
 		return err
 	}
 	if !k.Namespaced {
-		s[k.Group] = append(s[k.Group], k.Plural)
+		s.resources[k.Group] = append(s.resources[k.Group], k.Plural)
 	}
 	return nil
 }
@@ -269,13 +273,21 @@ func (s Scopes) withoutEffect(a rbac.Atom, place string) bool {
 	}
 	resource, _, _ := strings.Cut(a.Resource, "/")
 	namespaced, known := olm.NamespacedResource(a.Group, resource)
-	return known && !namespaced || slices.Contains(s[a.Group], resource)
+	return known && !namespaced || slices.Contains(s.resources[a.Group], resource)
+}
+
+// vain reports whether an atom matches no request anywhere. Only the resources "*" and "*/SUBRESOURCE" stand for others
+// (Kubernetes: pkg/apis/rbac/v1/evaluation_helpers.go), groups and resources have no capitals, and only roles such names.
+func vain(a rbac.Atom) bool {
+	resource, sub, _ := strings.Cut(a.Resource, "/")
+	return !a.IsURL && (sub == rbac.All || resource != strings.ToLower(resource) || a.Group != strings.ToLower(a.Group) ||
+		a.Named && a.Name == rbac.All && a.Group != groupRBAC)
 }
 
 // RiskOf returns the first risk that an atom is part of at a place.
 func (s Scopes) RiskOf(a rbac.Atom, place string) Risk {
 	switch {
-	case s.withoutEffect(a, place):
+	case vain(a), s.withoutEffect(a, place):
 		return NoEffect
 	case a.IsURL || harmless(a):
 		return Other

@@ -66,7 +66,8 @@ func inVain(b *bundle.Bundle) (list []Finding, err error) {
 			}
 			for _, a := range rbac.Atoms(r) {
 				name := olm.Kind{Group: a.Group, Plural: a.Resource}.Resource()
-				if a.IsURL || scopes.RiskOf(a, somewhere) != danger.NoEffect || slices.Contains(names, name) ||
+				if a.IsURL || scopes.RiskOf(a, somewhere) != danger.NoEffect ||
+					scopes.RiskOf(a, "") == danger.NoEffect || slices.Contains(names, name) ||
 					rbac.Covers(held[p.ServiceAccountName], rbac.Rules([]rbac.Atom{a})[0]) {
 					continue
 				}
