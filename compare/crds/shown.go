@@ -67,7 +67,7 @@ func shown(ctx context.Context, old, now *definition, name string, issues []issu
 				fields = append(fields, at[key])
 			}
 			f.Witness, f.limit = search.Alone(i.change), ""
-			if f.Witness == "" && i.rule == ruleFieldRemoved {
+			if f.Witness == "" && i.rule == ruleFieldRemoved && len(i.change.Steps) > len(i.change.In) {
 				f.Witness = search.Drops(i.change)
 			}
 			if f.Witness != "" {

@@ -46,27 +46,22 @@ func (s *Search) Alone(c Change) string {
 
 // Drops is Alone for a field that is gone, which the newer version drops whatever the rules about others say.
 func (s *Search) Drops(c Change) string {
-	if len(c.Steps) <= len(c.In) { // it is no field
-		return ""
-	}
 	versions := s.versions
-	for i, p := range s.schemas {
-		versions[i].Schema = &apiextensionsv1.CustomResourceValidation{
-			OpenAPIV3Schema: s.withoutRules(p, c.Steps[len(c.Steps)-1].Name)}
+	var lenient func(p *Props) *Props
+	lenient = func(p *Props) *Props {
+		out := *p
+		out.XValidations = lists.Filter(p.XValidations, func(r apiextensionsv1.ValidationRule) bool {
+			return slices.Contains(s.rule(r.Rule).Fields, c.Steps[len(c.Steps)-1].Name)
+		})
+		eachBelow(&out, lenient)
+		return &out
 	}
-	lenient := New(versions[0], versions[1], "", "")
-	lenient.identity = s.identity
-	return strings.Replace(lenient.Alone(c), " was taken,", " is taken if the rules take the rest, and", 1)
-}
-
-// withoutRules returns a schema without the rules that do not name a field.
-func (s *Search) withoutRules(p *Props, name string) *Props {
-	out := *p
-	out.XValidations = lists.Filter(p.XValidations, func(r apiextensionsv1.ValidationRule) bool {
-		return slices.Contains(s.rule(r.Rule).Fields, name)
-	})
-	eachBelow(&out, func(below *Props) *Props { return s.withoutRules(below, name) })
-	return &out
+	for i, p := range s.schemas {
+		versions[i].Schema = &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: lenient(p)}
+	}
+	search := New(versions[0], versions[1], "", "")
+	search.identity = s.identity
+	return strings.Replace(search.Alone(c), " was taken,", " is taken if the rules take the rest, and", 1)
 }
 
 // Together is Alone for all changes of a field, or of what it is in if one of the versions lacks it.

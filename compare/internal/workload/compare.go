@@ -277,7 +277,7 @@ func Differences(old, now fields.Values, rules []Rule, otherwise change.Part) []
 
 // volumeFields say where the files of a volume are from.
 var volumeFields = []string{"claimName", "driver", "secretProviderClass", "server", "repository", "reference",
-	"targetPortal", "pdName", "volumeID", "diskURI", "shareName", "endpoints", "datasetName", "registry"}
+	"targetPortal", "pdName", "volumeID", "diskURI", "shareName"}
 
 // named reports whether a field says what an item of a list is about: an image, a value, a Secret or a ConfigMap.
 func named(path string) bool {
