@@ -9,9 +9,6 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
-// mostStates is how many pairs of states of two patterns are looked at.
-const mostStates = 2000
-
 // patternWidens reports whether it is proven that each text that matches a pattern matches another one, too. The API
 // server asks Go's regexp, which finds a pattern anywhere in a text (kube-openapi: pkg/validation/validate, Pattern).
 func patternWidens(from, to string) bool {
@@ -27,7 +24,7 @@ func patternWidens(from, to string) bool {
 	}
 	begin := func(p *syntax.Prog) state { return state{[]uint32{uint32(p.Start)}, -1} } //nolint:gosec // an index
 	todo, seen, alphabet := [][2]state{{begin(progs[0]), begin(progs[1])}}, map[string]bool{}, runesOf(progs[:])
-	for ; len(todo) > 0 && len(seen) <= mostStates; todo = todo[1:] {
+	for ; len(todo) > 0 && len(seen) <= mostOfVersion; todo = todo[1:] {
 		a, b := todo[0][0], todo[0][1]
 		_, taken := a.after(progs[0], -1)
 		if _, still := b.after(progs[1], -1); taken && !still {

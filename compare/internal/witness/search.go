@@ -299,8 +299,7 @@ func (f *field) object(g *generator, steps []Step, value any) map[string]any {
 		name = g.value(p, 0)
 	}
 	for _, r := range f.schemas[0].XValidations { // a rule can ask for one name
-		rule := f.rule(r.Rule)
-		if g.branch > 0 && len(rule.Literals) > 0 && slices.Contains(rule.Fields, "metadata") {
+		if rule := f.rule(r.Rule); g.branch > 0 && len(rule.Literals) > 0 && slices.Contains(rule.Fields, "metadata") {
 			name = rule.Literals[0]
 		}
 	}

@@ -151,8 +151,7 @@ func Moved(c *change.Change) {
 
 func registry(image string) string {
 	repository, _ := images.Repository(image)
-	host, _, _ := strings.Cut(repository, "/")
-	return host
+	return strings.Split(repository, "/")[0]
 }
 
 // fromElsewhere judges a new container, workload or volume whose image is from a registry that was not used.
@@ -163,7 +162,6 @@ func fromElsewhere(c *change.Change, used map[string]bool) {
 			len(used) > 0 && !used[registry(image)] {
 			c.New, c.Part, c.Severity = cmp.Or(c.New, c.Message), change.Image, findings.Warning
 			c.Message = "the older release has no image of the registry " + registry(image)
-			return
 		}
 	}
 }
