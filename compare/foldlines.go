@@ -332,6 +332,8 @@ func crdLines(list []CRD) []line {
 			l.change = added
 		case "crdRemoved":
 			l.change = removed
+		case "defaultAdded": // many, which fold
+			l.what, l.value = "default added, which the API server fills in", c.Rule
 		}
 		if c.Version != "" {
 			l.versions = []string{text.Brief(c.Version)}

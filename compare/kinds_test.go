@@ -17,7 +17,7 @@ import (
 var kinds = []struct{ old, now, want string }{
 	{"replicas: 1\n  minReady", "replicas: 0\n  minReady", "workloads warning spec.replicas: 1 -> 0"},
 	{"minReadySeconds: 5", "minReadySeconds: 6", "workloads info spec.minReadySeconds: 5 -> 6"},
-	{"paused: false", "paused: true", "workloads info spec.paused: false -> true"},
+	{"paused: false", "paused: true", "workloads warning spec.paused: false -> true"},
 	{"selector: {matchLabels: {app: x}}\n  strategy", "selector: {matchLabels: {app: z}}\n  strategy", "workloads info spec.selector.matchLabels.app: x -> z"},
 	{"type: RollingUpdate, rollingUpdate: {maxSurge: 25%, maxUnavailable: 1}", "type: Recreate", "workloads info spec.strategy.type: RollingUpdate -> Recreate"},
 	{"serviceAccountName: manager\n", "serviceAccountName: other\n", "workloads warning serviceAccountName: manager -> other"},

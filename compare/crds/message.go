@@ -46,6 +46,9 @@ func describe(check string, old, now *props, crdify string) []issue {
 	case ruleType:
 		return one(check, "type changed from %s to %s", cmp.Or(old.Type, "none"), cmp.Or(now.Type, "none"))
 	case ruleDefault:
+		if old.Default == nil {
+			check = ruleDefaultAdded
+		}
 		return one(check, "default %s", changed(rawOf(old.Default), rawOf(now.Default)))
 	case rulePattern:
 		if now.Pattern == "" {
@@ -166,7 +169,7 @@ var nestedFields = []string{"allOf", "anyOf", "oneOf", "not", "additionalPropert
 // unhandled describes what is different in two schemas after all checks have removed what they compare, and names the
 // fields. crdify prints the whole difference here. The schemas below the two are compared by themselves.
 func unhandled(a, b *props) (i issue, fields []string) {
-	i = issue{rule: ruleUnhandled, key: jsonOf([]*props{a, b})}
+	i = issue{rule: ruleUnhandled, key: jsonValue([]*props{a, b})}
 	var messages, nested []string
 	bare := func(s *props) bool { return s.AdditionalProperties == nil || s.AdditionalProperties.Schema == nil }
 	for _, name := range witness.Changed(a, b) {

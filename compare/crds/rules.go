@@ -74,10 +74,11 @@ var (
 	ruleRequiredRemoved = rule("requiredRemoved", Info, "", "a field is no longer required")
 	ruleCompatible      = rule("compatible", Info, "",
 		"a bound is relaxed, such as a maximum that is raised or dropped")
-	ruleNullable   = rule("nullable", Error, "nullable", "null is allowed, or no longer allowed")
-	ruleDefault    = rule("default", Error, "default", "a default is added, dropped or changed")
-	ruleUnhandled  = rule("unhandled", Error, "unhandled", "something else changes, such as format")
-	ruleConstraint = rule("constraintAdded", Error, "",
+	ruleNullable     = rule("nullable", Error, "nullable", "null is allowed, or no longer allowed")
+	ruleDefault      = rule("default", Error, "default", "a default is added, dropped or changed")
+	ruleDefaultAdded = rule("defaultAdded", Info, "default", "a default is added, and nothing is found that it breaks")
+	ruleUnhandled    = rule("unhandled", Error, "unhandled", "something else changes, such as format")
+	ruleConstraint   = rule("constraintAdded", Error, "",
 		"an alternative or a condition is added, or a field where any was taken")
 	ruleDocumentation = rule("documentation", Info, "unhandled",
 		"the title, the example or external documentation changes")

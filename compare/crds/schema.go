@@ -3,7 +3,6 @@ package crds
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -248,6 +247,7 @@ func (w *walk) both(p position, old, now *props) {
 	if w.ctx.Err() != nil {
 		return
 	}
+	now = witness.InOrderOf(old, now)
 	w.issues = append(w.issues, w.compareNode(p, old, now)...)
 	path := func(b below) string { return b.path }
 	before, after := lists.By(children(old), path), lists.By(children(now), path)
@@ -263,6 +263,9 @@ func (w *walk) both(p position, old, now *props) {
 	for _, b := range children(now) {
 		if before[b.path].props != nil {
 			continue
+		}
+		if p.implied(b) && b.step.Name == "metadata" { // each object has a name
+			w.both(p.below(b, old), &props{Type: b.Type}, b.props)
 		}
 		widens, rule := p.widens(old, now, func(old, now *props) bool {
 			if p.implied(b) {
@@ -282,7 +285,7 @@ func (w *walk) whole(at position, rule, verb string, part below, change witness.
 	if n := countBelow(part.props); n > 0 {
 		verb += ", with " + text.Count(n, "field") + " below it"
 	}
-	w.issues = append(w.issues, issue{rule: rule, path: at.path, message: verb, key: jsonOf(part.props),
+	w.issues = append(w.issues, issue{rule: rule, path: at.path, message: verb, key: jsonValue(part.props),
 		change: change, widens: widens})
 }
 
@@ -308,9 +311,11 @@ func countBelow(s *props) (n int) {
 	return n
 }
 
-// implied reports whether a part is a field that each object has, whatever the schema says.
+// implied reports whether a part is a field that each object has, whatever the schema says. A schema may restrict the
+// name and generateName (apiextensions-apiserver: pkg/apiserver/schema/validation.go, validateStructuralInvariants).
 func (p position) implied(b below) bool {
-	return len(p.steps) == 0 && !p.joined && slices.Contains([]string{"apiVersion", "kind", "metadata"}, b.step.Name)
+	has := map[string][]string{"": {"apiVersion", "kind", "metadata"}, "metadata": {"name", "generateName"}}
+	return !p.joined && slices.Contains(has[p.path], b.step.Name)
 }
 
 // goes reports whether it is proven that nothing is refused or dropped where a part of a schema is gone.
@@ -389,14 +394,6 @@ func (c *comparators) compareNode(p position, old, now *props) []issue {
 		add(i, fields...)
 	}
 	return issues
-}
-
-func jsonOf(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprintf("%+v", v)
-	}
-	return string(b)
 }
 
 // arrow joins the names of two served versions that are compared.

@@ -33,7 +33,7 @@ func unknownFields(f *found, old, now *definition) {
 const unproven = "; may break"
 
 // dependent are the rules about what can break something with a change of another field.
-var dependent = []string{ruleValidation, ruleDefault}
+var dependent = []string{ruleValidation, ruleDefault, ruleDefaultAdded}
 
 // relaxing are the rules about what takes more values where it stands, and fewer below not.
 var relaxing = []string{ruleEnumAdded, rulePatternRemoved, ruleValidationChanged, ruleRequiredRemoved, ruleCompatible}
@@ -66,7 +66,11 @@ func shown(ctx context.Context, old, now *definition, name string, issues []issu
 				at[key] = &field{steps: i.change.Steps}
 				fields = append(fields, at[key])
 			}
-			if f.Witness, f.limit = search.Alone(i.change), ""; f.Witness != "" {
+			f.Witness, f.limit = search.Alone(i.change), ""
+			if f.Witness == "" && i.rule == ruleFieldRemoved && len(i.change.Steps) > len(i.change.In) {
+				f.Witness = search.Drops(i.change)
+			}
+			if f.Witness != "" {
 				at[key].shown = true
 				break
 			}
@@ -88,6 +92,14 @@ func shown(ctx context.Context, old, now *definition, name string, issues []issu
 				all[n].Witness, all[n].limit = "with other changes, "+said, ""
 				all[n].Message = strings.TrimSuffix(all[n].Message, unproven)
 			}
+		}
+	}
+	for i, f := range all {
+		switch {
+		case f.Rule == ruleDefaultAdded && f.Witness != "":
+			all[i].Rule = ruleDefault
+		case f.Rule == ruleDefaultAdded:
+			all[i].Message = strings.TrimSuffix(f.Message, unproven)
 		}
 	}
 	return all

@@ -133,6 +133,8 @@ func (j *judge) path(p Pair) {
 		severity = findings.Error // nothing but its own fields could say that it follows
 	}
 	switch {
+	case entry.Replaces == p.New.Name: // OLM up to v0.46.0 asks for it again and again
+		severity, why = findings.Error, "replaces itself: OLM has no way from "+old+" to it"
 	case entry.Replaces != "":
 		why = "replaces " + entry.Replaces + " and not " + old + ": OLM does not upgrade in one step"
 	case entry.SkipRange != "" || len(entry.Skips) > 0:

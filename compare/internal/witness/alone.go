@@ -44,6 +44,26 @@ func (s *Search) Alone(c Change) string {
 	return said
 }
 
+// Drops is Alone for a field that is gone, which the newer version drops whatever the rules about others say.
+func (s *Search) Drops(c Change) string {
+	versions := s.versions
+	var lenient func(p *Props) *Props
+	lenient = func(p *Props) *Props {
+		out := *p
+		out.XValidations = lists.Filter(p.XValidations, func(r apiextensionsv1.ValidationRule) bool {
+			return slices.Contains(s.rule(r.Rule).Fields, c.Steps[len(c.Steps)-1].Name)
+		})
+		eachBelow(&out, lenient)
+		return &out
+	}
+	for i, p := range s.schemas {
+		versions[i].Schema = &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: lenient(p)}
+	}
+	search := New(versions[0], versions[1], "", "")
+	search.identity = s.identity
+	return strings.Replace(search.Alone(c), " was taken,", " is taken if the rules take the rest, and", 1)
+}
+
 // Together is Alone for all changes of a field, or of what it is in if one of the versions lacks it.
 func (s *Search) Together(steps []Step) string {
 	in, now := steps, at(s.schemas[1], steps)

@@ -270,23 +270,6 @@ func fitsNumber(s *Props, n float64) bool {
 		(s.Type != "integer" || s.Format != "int32" || math.Abs(n) < 1<<31)
 }
 
-// empty reports whether an expression matches the empty text at the beginning of any other.
-func empty(re *syntax.Regexp) bool {
-	switch re.Op {
-	case syntax.OpEmptyMatch, syntax.OpStar, syntax.OpQuest, syntax.OpBeginText, syntax.OpBeginLine:
-		return true
-	case syntax.OpRepeat:
-		return re.Min == 0 || empty(re.Sub[0])
-	case syntax.OpConcat:
-		return !slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return !empty(sub) })
-	case syntax.OpCapture, syntax.OpPlus:
-		return empty(re.Sub[0])
-	case syntax.OpAlternate:
-		return slices.ContainsFunc(re.Sub, empty)
-	}
-	return false
-}
-
 // texts returns JSON values as texts.
 func texts[T any](list []T) (out []string) {
 	for _, v := range list {

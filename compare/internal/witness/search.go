@@ -298,6 +298,11 @@ func (f *field) object(g *generator, steps []Step, value any) map[string]any {
 	if p := at(f.schemas[0], []Step{{Name: "metadata"}, {Name: "name"}}); p != nil {
 		name = g.value(p, 0)
 	}
+	for _, r := range f.schemas[0].XValidations { // a rule can ask for one name
+		if rule := f.rule(r.Rule); g.branch > 0 && len(rule.Literals) > 0 && slices.Contains(rule.Fields, "metadata") {
+			name = rule.Literals[0]
+		}
+	}
 	return f.identified(object, name)
 }
 

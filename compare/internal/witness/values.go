@@ -71,15 +71,20 @@ func all(s *Props) []*Props {
 	return append(out, all(s.Not)...)
 }
 
-// needed returns a schema with those that a value fits as well: of alternatives one.
-func (g *generator) needed(s *Props) []*Props {
+// needed returns a schema with those that a value fits as well: of alternatives one, which asks for the field on a way.
+func (g *generator) needed(s *Props, way ...Step) []*Props {
 	out := []*Props{s}
 	for i := range s.AllOf {
-		out = append(out, g.needed(&s.AllOf[i])...)
+		out = append(out, g.needed(&s.AllOf[i], way...)...)
 	}
 	for _, list := range [][]Props{s.AnyOf, s.OneOf} {
 		if n := len(list); n > 0 {
-			out = append(out, g.needed(&list[g.branch%n])...)
+			n = g.branch % n
+			asks := func(s Props) bool { return len(way) > 0 && slices.Contains(s.Required, way[0].Name) }
+			if i := slices.IndexFunc(list, asks); i >= 0 && !asks(list[n]) {
+				n = i
+			}
+			out = append(out, g.needed(&list[n], way...)...)
 		}
 	}
 	return out
@@ -314,7 +319,7 @@ func (g *generator) along(s *Props, steps []Step, value any) any {
 	if step.Values {
 		name = anyKey
 	}
-	m := g.object(g.needed(s), map[string]any{name: inner}, len(steps))
+	m := g.object(g.needed(s, steps...), map[string]any{name: inner}, len(steps))
 	if inner == (absent{}) {
 		delete(m, name)
 	}

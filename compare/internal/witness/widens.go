@@ -4,7 +4,6 @@ import (
 	"maps"
 	"math"
 	"reflect"
-	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -24,6 +23,13 @@ func Widens(name string, old, now *Props) bool {
 	return ok && prove(old, now)
 }
 
+// enumFits reports whether each value that an older enum takes fits the newer schema.
+func enumFits(a, b *Props) bool {
+	values := enumOf(a)
+	return len(values) > 0 && len(values) == len(a.Enum) &&
+		!slices.ContainsFunc(values, func(v any) bool { return !fits([]*Props{b}, v) })
+}
+
 // proofs are by the name of a field. A field that means the same with two values is no change of it.
 var proofs = map[string]func(a, b *Props) bool{
 	"description": always, "title": always, "example": always, "externalDocs": always, "id": always, "$schema": always,
@@ -32,17 +38,14 @@ var proofs = map[string]func(a, b *Props) bool{
 	"maximum": below1, "exclusiveMaximum": below1,
 	"minimum": above1, "exclusiveMinimum": above1,
 
-	"maxLength":     func(a, b *Props) bool { return atMost(a.MaxLength, b.MaxLength) },
+	"maxLength":     func(a, b *Props) bool { return atMost(a.MaxLength, b.MaxLength) || enumFits(a, b) },
 	"maxItems":      func(a, b *Props) bool { return atMost(a.MaxItems, b.MaxItems) },
 	"maxProperties": func(a, b *Props) bool { return atMost(a.MaxProperties, b.MaxProperties) },
-	"minLength":     func(a, b *Props) bool { return atLeast(a.MinLength, b.MinLength) },
+	"minLength":     func(a, b *Props) bool { return atLeast(a.MinLength, b.MinLength) || enumFits(a, b) },
 	"minItems":      func(a, b *Props) bool { return atLeast(a.MinItems, b.MinItems) },
 	"minProperties": func(a, b *Props) bool { return atLeast(a.MinProperties, b.MinProperties) },
 
-	"pattern": func(a, b *Props) bool { // one that every text matches
-		re, err := syntax.Parse(b.Pattern, syntax.Perl)
-		return b.Pattern == a.Pattern || err == nil && empty(re)
-	},
+	"pattern":     func(a, b *Props) bool { return enumFits(a, b) || patternWidens(a.Pattern, b.Pattern) },
 	"nullable":    func(_, b *Props) bool { return b.Nullable },
 	"uniqueItems": func(_, b *Props) bool { return !b.UniqueItems },
 
@@ -68,7 +71,7 @@ var proofs = map[string]func(a, b *Props) bool{
 	"x-kubernetes-list-map-keys":           listWidens,
 	"x-kubernetes-validations": func(a, b *Props) bool {
 		text := func(r apiextensionsv1.ValidationRule) string { return apiserver.ReadRule(r.Rule).Text }
-		return sets.New(lists.Map(a.XValidations, text)...).HasAll(lists.Map(b.XValidations, text)...)
+		return sets.New(lists.Map(a.XValidations, text)...).Insert("true").HasAll(lists.Map(b.XValidations, text)...)
 	},
 
 	"additionalProperties": func(a, b *Props) bool { return takesAny(b) || Closed(a) },
@@ -83,15 +86,26 @@ var proofs = map[string]func(a, b *Props) bool{
 
 func always(_, _ *Props) bool { return true }
 
+// InOrderOf returns a newer schema with alternatives in the order of an older one: it says nothing.
+func InOrderOf(old, now *Props) *Props {
+	out, sorted := *now, func(list []Props) []string { return slices.Sorted(slices.Values(texts(list))) }
+	for now, was := range map[*[]Props][]Props{&out.AllOf: old.AllOf, &out.AnyOf: old.AnyOf, &out.OneOf: old.OneOf} {
+		if len(was) > 1 && slices.Equal(sorted(was), sorted(*now)) {
+			*now = was
+		}
+	}
+	return &out
+}
+
 //nolint:dupl // the other way round
 func below1(a, b *Props) bool {
-	return b.Maximum == nil || a.Maximum != nil && (*a.Maximum < *b.Maximum ||
+	return b.Maximum == nil || enumFits(a, b) || a.Maximum != nil && (*a.Maximum < *b.Maximum ||
 		*a.Maximum == *b.Maximum && (a.ExclusiveMaximum || !b.ExclusiveMaximum))
 }
 
 //nolint:dupl // the other way round
 func above1(a, b *Props) bool {
-	return b.Minimum == nil || a.Minimum != nil && (*a.Minimum > *b.Minimum ||
+	return b.Minimum == nil || enumFits(a, b) || a.Minimum != nil && (*a.Minimum > *b.Minimum ||
 		*a.Minimum == *b.Minimum && (a.ExclusiveMinimum || !b.ExclusiveMinimum))
 }
 

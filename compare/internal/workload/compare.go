@@ -4,6 +4,7 @@ package workload
 
 import (
 	"cmp"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -154,12 +155,20 @@ func Compare(pairs []Pair, now []*manifest.Object, place func(o *manifest.Object
 	if err != nil {
 		return nil, err
 	}
+	before := lists.Filter(lists.Map(pairs, func(p Pair) *manifest.Object { return p.Old }),
+		func(o *manifest.Object) bool { return o != nil })
+	used, err := images.ListObjects(before)
+	if err != nil {
+		return nil, err
+	}
+	registries := lists.Set(used, func(i images.Image) string { return registry(i.Image) })
+	kinds := slices.Collect(maps.Values(olm.DefinedKinds(now)))
 	var out []change.Change
 	for _, p := range pairs {
 		if p.Old != nil && p.New != nil && len(p.New.Raw()) > 0 && string(p.Old.Raw()) == string(p.New.Raw()) {
 			continue // which saves decoding them
 		}
-		changes, err := compare(p)
+		changes, err := compare(p, kinds)
 		if err != nil {
 			return nil, err
 		}
@@ -168,6 +177,7 @@ func Compare(pairs []Pair, now []*manifest.Object, place func(o *manifest.Object
 			c := &changes[i]
 			c.Object = o.Identity()
 			c.File, c.Line = place(o, c.At)
+			fromElsewhere(c, registries)
 			if c.Part == change.Service && strings.HasPrefix(c.Field, "spec.selector") &&
 				called[o.Namespace+"/"+o.Name] {
 				c.Severity = findings.Warning
@@ -202,7 +212,7 @@ func (p Pair) sides() (sides [2]map[string]any, err error) {
 	return sides, err
 }
 
-func compare(p Pair) ([]change.Change, error) {
+func compare(p Pair, kinds []olm.Kind) ([]change.Change, error) {
 	sides, err := p.sides()
 	if err != nil || p.Old != nil && p.New != nil && reflect.DeepEqual(sides[0], sides[1]) {
 		return nil, err
@@ -216,7 +226,7 @@ func compare(p Pair) ([]change.Change, error) {
 			return nil, err
 		}
 	case change.Webhook:
-		list = withoutSecrets(o, compareWebhooks(sides, old, now))
+		list = withoutSecrets(o, compareWebhooks(sides, old, now, kinds))
 	default:
 		rules, ok := rulesOf[o.Kind]
 		if !ok {
@@ -249,6 +259,9 @@ func Differences(old, now fields.Values, rules []Rule, otherwise change.Part) []
 			switch {
 			case c.Severity != findings.Info:
 				bad = append(bad, c)
+			case strings.Contains(parent, ".volumes[") && slices.Contains(volumeFields, fields.Last(d.Path)):
+				item.Old = strings.TrimSpace(item.Old + " " + d.Old.Text)
+				item.New = strings.TrimSpace(item.New + " " + d.New.Text)
 			case named(d.Path):
 				item.Old, item.New = d.Old.Text, d.New.Text
 			}
@@ -261,6 +274,10 @@ func Differences(old, now fields.Values, rules []Rule, otherwise change.Part) []
 	}
 	return append(out, bad...)
 }
+
+// volumeFields say where the files of a volume are from.
+var volumeFields = []string{"claimName", "driver", "secretProviderClass", "server", "repository", "reference",
+	"targetPortal", "pdName", "volumeID", "diskURI", "shareName"}
 
 // named reports whether a field says what an item of a list is about: an image, a value, a Secret or a ConfigMap.
 func named(path string) bool {
@@ -307,7 +324,7 @@ func whole(p Pair, sides [2]map[string]any, list []change.Change) []change.Chang
 		c.Change, side = change.Removed, sides[0]
 	}
 	images.InObject(o.Group(), o.Kind, side, func(place images.Place, ref string) string {
-		if place.Kind == images.KindContainer {
+		if place.Kind == images.KindContainer || place.Kind == images.KindInitContainer {
 			c.Message = strings.TrimPrefix(c.Message+", "+ref, ", ")
 		}
 		return ref

@@ -53,6 +53,8 @@ var constraintRules = []Rule{
 		"pods may ask for more")},
 	{field(`^(runAsUser|seLinuxContext|fsGroup|supplementalGroups)\.type$`), change.Security, gains(findings.Warning,
 		"pods choose it", "RunAsAny")},
+	{field(`^priority$`), change.Security, always(findings.Warning,
+		"the highest priority is tried first: pods may run by other constraints")},
 	{field(`.`), change.Security, nil},
 }
 

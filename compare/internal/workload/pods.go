@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -66,6 +67,7 @@ var podRules = []Rule{
 		"the pod has a token for this audience")},
 	{field(`\.(volumes|volumeMounts|volumeDevices)\[`), change.Volumes, nil},
 	{field(`\.(livenessProbe|readinessProbe|startupProbe)\.`), change.Probes, nil},
+	{field(`^spec\.paused$`), change.Workload, gains(findings.Warning, "no new pod starts while it is paused", "true")},
 	{field(`^spec\.replicas$`), change.Workload, gains(findings.Warning, "no pod of it runs", "0")},
 }
 
@@ -144,6 +146,23 @@ func Moved(c *change.Change) {
 	}
 	if len(why) > 0 {
 		c.Severity, c.Message = findings.Warning, strings.Join(why, "; ")
+	}
+}
+
+func registry(image string) string {
+	repository, _ := images.Repository(image)
+	return strings.Split(repository, "/")[0]
+}
+
+// fromElsewhere judges a new container, workload or volume whose image is from a registry that was not used.
+func fromElsewhere(c *change.Change, used map[string]bool) {
+	whole := c.Part == change.Workload && (c.Field == "" || strings.Contains(c.Field, "ontainers["))
+	for _, image := range strings.Split(cmp.Or(c.New, c.Message), ", ") {
+		if c.Change == change.Added && (whole && image != "" || c.Part == change.Volumes && images.Qualified(image)) &&
+			len(used) > 0 && !used[registry(image)] {
+			c.New, c.Part, c.Severity = cmp.Or(c.New, c.Message), change.Image, findings.Warning
+			c.Message = "the older release has no image of the registry " + registry(image)
+		}
 	}
 }
 

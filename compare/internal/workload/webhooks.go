@@ -15,12 +15,14 @@ import (
 	"github.com/olmgen/olmgen/compare/internal/fields"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 const groupAdmission = "admissionregistration.k8s.io"
 
 // compareWebhooks compares the webhooks of a configuration by their names.
-func compareWebhooks(sides [2]map[string]any, before, after fields.Values) (out []change.Change) {
+func compareWebhooks(sides [2]map[string]any, before, after fields.Values, kinds []olm.Kind) (
+	out []change.Change) {
 	old, now := webhooksOf(sides[0]), webhooksOf(sides[1])
 	for _, name := range lists.Keys(old, now) {
 		at := "webhooks[" + name + "]"
@@ -28,17 +30,17 @@ func compareWebhooks(sides [2]map[string]any, before, after fields.Values) (out 
 		b, has := now[name]
 		switch {
 		case !had:
-			c := change.Change{Field: at, Change: change.Added, New: requestNames(requestsOf(b)),
+			c := change.Change{Field: at, Change: change.Added, New: requestNames(requestsOf(b, kinds)),
 				Severity: findings.Info, At: after[at].At}
-			if why := seriousReason(requestsOf(b)); why != "" {
+			if why := seriousReason(requestsOf(b, kinds)); why != "" {
 				c.Severity, c.Message = findings.Warning, why
 			}
 			out = append(out, c)
 		case !has:
-			out = append(out, change.Change{Field: at, Change: change.Removed, Old: requestNames(requestsOf(a)),
+			out = append(out, change.Change{Field: at, Change: change.Removed, Old: requestNames(requestsOf(a, kinds)),
 				Severity: findings.Warning, Message: "nothing checks or changes these objects any more"})
 		default:
-			for _, c := range compareRules(at, requestsOf(a), requestsOf(b)) {
+			for _, c := range compareRules(at, requestsOf(a, kinds), requestsOf(b, kinds)) {
 				c.At = after[at].At + ".rules"
 				out = append(out, c)
 			}
@@ -151,8 +153,12 @@ func compareRules(at string, before, after []request) []change.Change {
 		out = append(out, c)
 	}
 	if len(less) > 0 {
-		out = append(out, change.Change{Field: at + ".rules", Change: change.Removed, Old: requestNames(less),
-			Severity: findings.Info, Message: "it does not see these any more"})
+		c := change.Change{Field: at + ".rules", Change: change.Removed, Old: requestNames(less), Severity: findings.Info,
+			Message: "it does not see these any more"}
+		if len(after) == 0 {
+			c.Severity, c.Message = findings.Warning, "it sees nothing any more"
+		}
+		out = append(out, c)
 	}
 	return out
 }
@@ -161,7 +167,7 @@ func compareRules(at string, before, after []request) []change.Change {
 type request struct{ operation, group, version, resource, scope string }
 
 // requestsOf returns what a webhook is asked about, sorted.
-func requestsOf(webhook map[string]any) []request {
+func requestsOf(webhook map[string]any, kinds []olm.Kind) []request {
 	found := map[request]bool{}
 	rules, _ := webhook["rules"].([]any)
 	for _, x := range rules {
@@ -172,7 +178,9 @@ func requestsOf(webhook map[string]any) []request {
 			for _, group := range words(r["apiGroups"]) {
 				for _, version := range words(r["apiVersions"]) {
 					for _, resource := range words(r["resources"]) {
-						found[request{operation, group, version, resource, scope}] = true
+						if scope, any := scopeOf(group, resource, scope, kinds); any {
+							found[request{operation, group, version, resource, scope}] = true
+						}
 					}
 				}
 			}
@@ -182,6 +190,20 @@ func requestsOf(webhook map[string]any) []request {
 		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.version, b.version),
 			cmp.Compare(a.resource, b.resource), cmp.Compare(a.scope, b.scope), cmp.Compare(a.operation, b.operation))
 	})
+}
+
+// scopeOf returns the scope of a rule for a resource, * if it takes none away, and whether it leaves any (Kubernetes:
+// staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules/rules.go, Matcher.scope).
+func scopeOf(group, resource, scope string, kinds []olm.Kind) (string, bool) {
+	plural, _, _ := strings.Cut(resource, "/")
+	namespaced, known := olm.NamespacedResource(group, plural)
+	if k := lists.Find(kinds, func(k olm.Kind) bool { return k.Group == group && k.Plural == plural }); k.Name != "" {
+		namespaced, known = k.Namespaced, true
+	}
+	if !known || plural == "*" || scope == "*" {
+		return scope, true
+	}
+	return "*", namespaced == (scope == "Namespaced")
 }
 
 func words(value any) []string {
