@@ -225,7 +225,7 @@ func gainText(i permissions.Item) string {
 	}
 	i.Kept, i.Risk = nil, "" // so the line has no group before it
 	l := permissions.Lines([]permissions.Item{i})[0]
-	return l.What + " in " + strings.Replace(l.Where, "cluster", "the cluster", 1) + follows
+	return text.Shorten(l.What, 80) + " in " + strings.Replace(l.Where, "cluster", "the cluster", 1) + follows
 }
 
 func movesText(items []permissions.Item, who string) (out []string) {
