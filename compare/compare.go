@@ -166,7 +166,8 @@ func cutOff(old, now State, locate func(*manifest.Object, string) (string, int))
 	for _, g := range gaps(now) {
 		if before, ok := was[key(g)]; !ok || before.Severity.Rank() > g.Severity.Rank() {
 			c := change.Change{Object: g.Policy.Identity(), Part: change.NetworkPolicy, Field: g.Field,
-				Change: change.Changed, Old: "sufficient", New: "insufficient", Severity: g.Severity, Message: g.Message}
+				Change: change.Changed, Old: "sufficient", New: "insufficient", Severity: g.Severity,
+				Message: g.Message}
 			c.File, c.Line = locate(g.Policy, g.Field)
 			out = append(out, c)
 		}

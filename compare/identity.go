@@ -285,6 +285,18 @@ var withoutOLM = map[change.Part]string{
 	change.Kubernetes:   "it is for newer clusters only",
 }
 
+// ofCluster returns what an API that is new means to the cluster, or "".
+func ofCluster(c *change.Change) string {
+	switch {
+	case strings.HasSuffix(c.Field, ofKubernetes): // OLM: pkg/controller/operators/olm/requirements.go
+		return "OLM starts the operator only where the cluster serves this API"
+	case c.Part == change.Provided && strings.Contains(c.Field, "metrics.k8s.io/"):
+		// Kubernetes: cmd/kube-controller-manager/app/autoscaling.go
+		return "autoscalers read this API: the operator answers in place of who does now"
+	}
+	return ""
+}
+
 // judgeIdentity fills in how bad a change is.
 func judgeIdentity(c *change.Change, old, now Operator) {
 	warn := func(why string) { c.Severity, c.Message = findings.Warning, why }
@@ -294,12 +306,8 @@ func judgeIdentity(c *change.Change, old, now Operator) {
 	before, err := semver.ParseTolerant(c.Old)
 	after, err2 := semver.ParseTolerant(c.New)
 	switch {
-	case c.Change == change.Added && strings.HasSuffix(c.Field, ofKubernetes):
-		// OLM: pkg/controller/operators/olm/requirements.go
-		warn("OLM starts the operator only where the cluster serves this API")
-	case c.Part == change.Provided && c.Change == change.Added && strings.Contains(c.Field, "metrics.k8s.io/"):
-		// Kubernetes: cmd/kube-controller-manager/app/autoscaling.go
-		warn("autoscalers read this API: the operator answers in place of who does now")
+	case c.Change == change.Added && ofCluster(c) != "":
+		warn(ofCluster(c))
 	case c.Part == change.Version && now.Spec.Version.LT(old.Spec.Version.Version):
 		warn("it is an older version")
 	case c.Part == change.Operator && c.Field == "name" && now.follows(old):

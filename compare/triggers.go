@@ -67,21 +67,21 @@ func (r *Report) Meets(t Trigger) bool {
 	}
 	bad := func(c change.Change) bool { return c.Severity != findings.Info }
 	item := func(list []permissions.Item, c permissions.Change) bool {
-		return slices.ContainsFunc(list, func(i permissions.Item) bool { return i.Change == c && i.Risk != permissions.NoEffect })
+		return slices.ContainsFunc(list, func(i permissions.Item) bool {
+			return i.Change == c && i.Risk != permissions.NoEffect
+		})
 	}
 	switch t {
 	case AnyDifference:
 		return !r.Empty() || len(r.Charts) > 0
-	case AnyError, AnyWarning:
-		w := r.worst()
-		return w == findings.Error || t == AnyWarning && w == findings.Warning
+	case AnyError:
+		return r.worst() == findings.Error
+	case AnyWarning:
+		return slices.Contains([]findings.Severity{findings.Error, findings.Warning}, r.worst())
 	case PermissionsGained:
 		return item(r.Permissions, permissions.Gained) || r.unknownRole(change.Added, false)
 	case RiskGained:
-		return slices.ContainsFunc(slices.Concat(r.Permissions, r.Users), func(i permissions.Item) bool {
-			return severityOf(i) != findings.Info ||
-				i.Change == permissions.Gained && slices.Contains(permissions.Dangerous, i.Risk)
-		}) || r.unknownRole(change.Added, true)
+		return slices.ContainsFunc(slices.Concat(r.Permissions, r.Users), isRisk) || r.unknownRole(change.Added, true)
 	case PermissionsLost:
 		return item(r.Permissions, permissions.Lost) || r.unknownRole(change.Removed, false) ||
 			changed(change.Object, func(c change.Change) bool { return c.Message == leavesBound })
@@ -107,6 +107,12 @@ func (r *Report) Meets(t Trigger) bool {
 		})
 	}
 	return false
+}
+
+// isRisk reports whether a change of rights is a danger.
+func isRisk(i permissions.Item) bool {
+	return severityOf(i) != findings.Info ||
+		i.Change == permissions.Gained && slices.Contains(permissions.Dangerous, i.Risk)
 }
 
 // unknownRole reports whether somebody gets or loses a role that nobody knows; writes: one that may write by its name.

@@ -155,7 +155,8 @@ var everyone = []struct {
 	{group("system:unauthenticated"), "everybody, without logging in, ", []string{"system:public-info-viewer"}},
 	{Subject{Kind: rbacv1.UserKind, Name: "system:anonymous"}, "everybody, without logging in, ",
 		[]string{"system:public-info-viewer"}},
-	{group("system:authenticated"), "every user ", ofUsers}, {group("system:authenticated:oauth"), "every user ", ofUsers},
+	{group("system:authenticated"), "every user ", ofUsers},
+	{group("system:authenticated:oauth"), "every user ", ofUsers},
 	{group("system:serviceaccounts"), "every ServiceAccount ", ofUsers},
 }
 

@@ -387,8 +387,9 @@ func (c *prediction) playExtensions(ctx context.Context, o Options, objects []*m
 		case e.Refused != "" && e.Bundle == "":
 			c.note(ruleExtension, findings.Error, x, "spec.source", "OLM v1 installs nothing: "+e.Refused, "")
 		case e.Refused != "":
-			c.note(ruleExtension, findings.Error, x, "", "OLM v1 does not install "+e.Bundle+": "+
-				text.Shorten(strings.ReplaceAll(e.Refused, "\n", ", "), 600)+e.by, cmp.Or(e.differs, quoteHint(e.Refused)))
+			said := text.Shorten(strings.ReplaceAll(e.Refused, "\n", ", "), 600) + e.by
+			c.note(ruleExtension, findings.Error, x, "", "OLM v1 does not install "+e.Bundle+": "+said,
+				cmp.Or(e.differs, quoteHint(e.Refused)))
 		case e.Unknown != "":
 			c.note(ruleExtensionUnknown, findings.Note, x, "spec.source", "what it installs is not checked: "+e.Unknown,
 				e.hint())

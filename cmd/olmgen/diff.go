@@ -403,7 +403,8 @@ func (f *diffFlags) readTrees(cmd *cobra.Command, sides *[2]side) (err error) {
 			revision, below, _ := strings.Cut(s.Name, ":")
 			o.Named = func(rel string) string { return revision + ":" + path.Join(below, rel) }
 		}
-		if other := sides[1-i]; s.Ref != tree.Stdin && other.Ref != tree.Stdin && other.isTree() && len(f.oldCatalogs) == 0 {
+		other := sides[1-i]
+		if s.Ref != tree.Stdin && other.Ref != tree.Stdin && other.isTree() && len(f.oldCatalogs) == 0 {
 			o.Other, _ = filepath.Abs(other.Ref)
 			o.Like = other.tree
 		}

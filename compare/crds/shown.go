@@ -94,13 +94,18 @@ func shown(ctx context.Context, old, now *definition, name string, issues []issu
 			}
 		}
 	}
-	for i, f := range all {
-		switch {
-		case f.Rule == ruleDefaultAdded && f.Witness != "":
-			all[i].Rule = ruleDefault
-		case f.Rule == ruleDefaultAdded:
-			all[i].Message = strings.TrimSuffix(f.Message, unproven)
-		}
+	for i := range all {
+		all[i].rateDefault()
 	}
 	return all
+}
+
+// rateDefault has an added default that nothing shows to break objects break none.
+func (f *found) rateDefault() {
+	switch {
+	case f.Rule == ruleDefaultAdded && f.Witness != "":
+		f.Rule = ruleDefault
+	case f.Rule == ruleDefaultAdded:
+		f.Message = strings.TrimSuffix(f.Message, unproven)
+	}
 }

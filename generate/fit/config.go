@@ -20,8 +20,8 @@ import (
 	"github.com/olmgen/olmgen/internal/olm/versions"
 )
 
-// configSchema is that of operator-controller, rukpak/bundle/registryv1bundleconfig.json, without descriptions. It is the
-// same in every release that has one. TestConfigSchema makes it.
+// configSchema is that of operator-controller, rukpak/bundle/registryv1bundleconfig.json, without descriptions. It is
+// the same in every release that has one. TestConfigSchema makes it.
 //
 //go:embed config.schema.json
 var configSchema []byte
@@ -173,8 +173,8 @@ func (q *question) annotations() {
 				_, writes := r.Does(versions.Annotates + key)
 				if read[key] && !writes && template.Annotations[key]+q.CSV.Annotations[key] == "" {
 					q.add(RuleAnnotations, findings.Warning, fmt.Sprintf("spec.install.spec.deployments[%d]", i),
-						fmt.Sprintf("Deployment %s reads the annotation %s of its pods, which %s does not write: it is "+
-							"empty", d.Name, key, r), "")
+						fmt.Sprintf("Deployment %s reads the annotation %s of its pods, which %s does not write: it "+
+							"is empty", d.Name, key, r), "")
 				}
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -241,9 +242,7 @@ func (d definitions) object(t reflect.Type, top bool) map[string]any {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "" { // inline
 			inline := d.object(f.Type, top)
-			for key, value := range inline["properties"].(map[string]any) {
-				properties[key] = value
-			}
+			maps.Copy(properties, inline["properties"].(map[string]any))
 			more, _ := inline["required"].([]string)
 			required = append(required, more...)
 			continue

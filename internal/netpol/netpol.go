@@ -25,6 +25,7 @@ import (
 // Reach is how far policies let something through.
 type Reach int
 
+// How far it is.
 const (
 	None Reach = iota // no rule is for the port
 	Some              // the rules for the port are for certain peers only
@@ -58,8 +59,9 @@ func Rules(p networkingv1.NetworkPolicy, direction networkingv1.PolicyType) []ne
 		return []networkingv1.NetworkPolicyIngressRule{{}}
 	}
 	if direction == networkingv1.PolicyTypeEgress {
-		return lists.Map(p.Spec.Egress, func(r networkingv1.NetworkPolicyEgressRule) networkingv1.NetworkPolicyIngressRule {
-			return networkingv1.NetworkPolicyIngressRule{From: r.To, Ports: r.Ports}
+		type rule = networkingv1.NetworkPolicyIngressRule // the same for both directions
+		return lists.Map(p.Spec.Egress, func(r networkingv1.NetworkPolicyEgressRule) rule {
+			return rule{From: r.To, Ports: r.Ports}
 		})
 	}
 	return p.Spec.Ingress
@@ -221,7 +223,8 @@ func (o *operator) judgeServices(services []corev1.Service, called []Port) {
 			continue
 		}
 		for _, p := range s.Spec.Ports { // Kubernetes: pkg/apis/core/v1/defaults.go, SetDefaults_Service
-			for _, port := range numbered(o.pod, cmp.Or(p.TargetPort, intstr.FromInt32(p.Port)), cmp.Or(p.Protocol, tcp)) {
+			to := cmp.Or(p.TargetPort, intstr.FromInt32(p.Port))
+			for _, port := range numbered(o.pod, to, cmp.Or(p.Protocol, tcp)) {
 				who, none, some := "anybody", findings.Warning, findings.Info
 				if said[port] {
 					continue
@@ -240,7 +243,8 @@ func (o *operator) judgeServices(services []corev1.Service, called []Port) {
 // not fail open.
 func calledPorts(csv *v1alpha1.ClusterServiceVersion, deployment string, pod *corev1.PodTemplateSpec) (list []Port) {
 	for _, w := range csv.Spec.WebhookDefinitions {
-		open := w.Type != v1alpha1.ConversionWebhook && *cmp.Or(w.FailurePolicy, new(admissionv1.Fail)) == admissionv1.Ignore
+		open := w.Type != v1alpha1.ConversionWebhook &&
+			*cmp.Or(w.FailurePolicy, new(admissionv1.Fail)) == admissionv1.Ignore
 		if w.DeploymentName == deployment && !open {
 			port := cmp.Or(w.TargetPort, new(intstr.FromInt32(cmp.Or(w.ContainerPort, 443))))
 			list = append(list, numbered(pod, *port, tcp)...)

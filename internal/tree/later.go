@@ -63,7 +63,8 @@ func isNone(file string) bool {
 
 func contains(file string, texts []string) bool {
 	data, err := whole.ReadFile(file, budget.File)
-	return err != nil || slices.ContainsFunc(texts, func(text string) bool { return bytes.Contains(data, []byte(text)) })
+	has := func(text string) bool { return bytes.Contains(data, []byte(text)) }
+	return err != nil || slices.ContainsFunc(texts, has)
 }
 
 // late builds the roots that wait and have one of some texts in a file.

@@ -125,7 +125,8 @@ func (r *Repository) tree(rev string) (plumbing.Hash, error) {
 			e.Tip = "the repository is shallow: fetch its whole history; actions/checkout does so with fetch-depth: 0"
 		}
 		if len(r.store.lost) > 0 {
-			e.Msg, e.Tip = "the Git repository borrows objects from "+r.store.lost[0]+", which is not there", "bring it back"
+			e.Msg = "the Git repository borrows objects from " + r.store.lost[0] + ", which is not there"
+			e.Tip = "bring it back"
 		}
 		return plumbing.ZeroHash, e
 	}

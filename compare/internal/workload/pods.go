@@ -157,7 +157,7 @@ func registry(image string) string {
 // fromElsewhere judges a new container, workload or volume whose image is from a registry that was not used.
 func fromElsewhere(c *change.Change, used map[string]bool) {
 	whole := c.Part == change.Workload && (c.Field == "" || strings.Contains(c.Field, "ontainers["))
-	for _, image := range strings.Split(cmp.Or(c.New, c.Message), ", ") {
+	for image := range strings.SplitSeq(cmp.Or(c.New, c.Message), ", ") {
 		if c.Change == change.Added && (whole && image != "" || c.Part == change.Volumes && images.Qualified(image)) &&
 			len(used) > 0 && !used[registry(image)] {
 			c.New, c.Part, c.Severity = cmp.Or(c.New, c.Message), change.Image, findings.Warning

@@ -153,8 +153,8 @@ func compareRules(at string, before, after []request) []change.Change {
 		out = append(out, c)
 	}
 	if len(less) > 0 {
-		c := change.Change{Field: at + ".rules", Change: change.Removed, Old: requestNames(less), Severity: findings.Info,
-			Message: "it does not see these any more"}
+		c := change.Change{Field: at + ".rules", Change: change.Removed, Old: requestNames(less),
+			Severity: findings.Info, Message: "it does not see these any more"}
 		if len(after) == 0 {
 			c.Severity, c.Message = findings.Warning, "it sees nothing any more"
 		}

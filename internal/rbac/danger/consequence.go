@@ -254,10 +254,11 @@ var ofKubernetes = []Consequence{
 		needs:  [][]pattern{{resources(groupAdmission, []string{"validatingwebhookconfigurations"}, writing...)}},
 	},
 	{
-		ID: "policies-write", Text: "writes validating admission policies", Cluster: findings.Warning, Namespace: findings.None,
-		Message: "refuses every object that is written in %s, by a policy of its own",
-		needs:   [][]pattern{{pattern{[]string{groupAdmission}, policyWrite.resources[:2], writing}}},
-		Help:    "It also switches off the policies of others.",
+		ID: "policies-write", Text: "writes validating admission policies", Cluster: findings.Warning,
+		Namespace: findings.None,
+		Message:   "refuses every object that is written in %s, by a policy of its own",
+		needs:     [][]pattern{{pattern{[]string{groupAdmission}, policyWrite.resources[:2], writing}}},
+		Help:      "It also switches off the policies of others.",
 	},
 	{
 		ID: "crds-write", Text: "changes CRDs of others", Cluster: findings.Warning, Namespace: findings.None,

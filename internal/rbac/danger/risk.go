@@ -276,12 +276,13 @@ func (s Scopes) withoutEffect(a rbac.Atom, place string) bool {
 	return known && !namespaced || slices.Contains(s.resources[a.Group], resource)
 }
 
-// vain reports whether an atom matches no request anywhere. Only the resources "*" and "*/SUBRESOURCE" stand for others
-// (Kubernetes: pkg/apis/rbac/v1/evaluation_helpers.go), groups and resources have no capitals, and only roles such names.
+// vain reports whether an atom matches no request anywhere. Only the resources "*" and "*/SUBRESOURCE" stand for
+// others (Kubernetes: pkg/apis/rbac/v1/evaluation_helpers.go), groups and resources have no capitals, and only roles
+// such names.
 func vain(a rbac.Atom) bool {
 	resource, sub, _ := strings.Cut(a.Resource, "/")
-	return !a.IsURL && (sub == rbac.All || resource != strings.ToLower(resource) || a.Group != strings.ToLower(a.Group) ||
-		a.Named && a.Name == rbac.All && a.Group != groupRBAC)
+	return !a.IsURL && (sub == rbac.All || resource != strings.ToLower(resource) ||
+		a.Group != strings.ToLower(a.Group) || a.Named && a.Name == rbac.All && a.Group != groupRBAC)
 }
 
 // RiskOf returns the first risk that an atom is part of at a place.
