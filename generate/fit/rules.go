@@ -90,6 +90,7 @@ var (
 // Rules explains the findings, sorted by id.
 func Rules() []findings.Rule {
 	return []findings.Rule{RuleAnnotations, RuleRemoved, RuleAsked, RuleServices, RuleConfig, RuleDependencies,
-		RuleFinalizers, RuleCompatible, RuleModes, RuleKinds, RuleNamespace, RuleOpenShift, RuleMinKube, RuleSize, RuleAPIs, RuleConditions, RulePhases,
+		RuleFinalizers, RuleCompatible, RuleModes, RuleKinds, RuleNamespace, RuleOpenShift, RuleMinKube, RuleSize,
+		RuleAPIs, RuleConditions, RulePhases,
 		RuleRenderer, RuleSupport, RuleVerdict, RuleWebhooks}
 }
