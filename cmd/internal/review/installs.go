@@ -233,12 +233,12 @@ func planIn(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Planned, u
 	if err != nil {
 		return nil, nil, err
 	}
-	list, unknown = planOf(predicted, o)
+	list, unknown = planOf(predicted)
 	return list, unknown, nil
 }
 
 // planOf returns which operators OLM installs by what is predicted of a tree.
-func planOf(predicted *predict.Report, o TreeOptions) (list []Planned, unknown []Unknown) {
+func planOf(predicted *predict.Report) (list []Planned, unknown []Unknown) {
 	extensions, nobody := predicted.Installed()
 	list = slices.Concat(lists.Map(predicted.Installs, ofSubscription), lists.Map(extensions, ofExtension))
 	return list, lists.Map(slices.Concat(predicted.Unknown, nobody), func(u predict.Unknown) Unknown {

@@ -71,7 +71,7 @@ func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
 				p.Object.Line, why)
 		}
 	}
-	plan, unknown := planOf(h.report, h.options)
+	plan, unknown := planOf(h.report)
 	if o.Over != nil {
 		if carried, err = s.follow(ctx, base, carried); err != nil {
 			return nil, err
