@@ -67,8 +67,8 @@ func contains(file string, texts []string) bool {
 	return err != nil || slices.ContainsFunc(texts, has)
 }
 
-// late builds the roots that wait and have one of some texts in a file.
-func (x *explorer) late(texts ...string) {
+// late builds the roots that wait and have one of some texts in a file, and reports whether there are any.
+func (x *explorer) late(texts ...string) (any bool) {
 	has := map[string]bool{}
 	for _, n := range lists.Filter(x.nodes, func(n *node) bool { return n.later != nil && len(texts) > 0 }) {
 		if slices.ContainsFunc(x.builder.Closure(n.later), func(file string) bool {
@@ -78,8 +78,10 @@ func (x *explorer) late(texts ...string) {
 			return has[file]
 		}) {
 			x.finish(n)
+			any = true
 		}
 	}
+	return any
 }
 
 // finish builds a root that waits.
@@ -136,8 +138,9 @@ func (x *explorer) made(n *node, k *kustomization.Kustomization, objects []*mani
 func Settle(old, now *Tree, texts ...string) {
 	trees := []*Tree{old, now}
 	for _, t := range trees {
-		t.explored.late(texts...)
-		*t = *t.explored.assemble()
+		if t.explored.late(texts...) {
+			*t = *t.explored.assemble()
+		}
 	}
 	for left := true; left; {
 		was, is := old.byCluster(now), now.byCluster(old)
@@ -158,7 +161,9 @@ func Settle(old, now *Tree, texts ...string) {
 			}
 		}
 		for _, t := range trees {
-			*t = *t.explored.assemble()
+			if left {
+				*t = *t.explored.assemble()
+			}
 		}
 	}
 }
