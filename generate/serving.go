@@ -96,11 +96,7 @@ func (s *serving) addPorts(csv *v1alpha1.ClusterServiceVersion) {
 		if deployment != s.deployment {
 			return
 		}
-		if port <= 0 {
-			port = 443
-		}
-		target = cmp.Or(target, new(intstr.FromInt32(port)))
-		s.ports = lists.Add(s.ports, templates.PortOf(port, *target))
+		s.ports = lists.Add(s.ports, templates.PortOf(olm.ServedPort(port), olm.ServedTarget(target, port)))
 	}
 	for _, d := range ownedAPIServices(csv) {
 		add(d.DeploymentName, d.ContainerPort, nil)

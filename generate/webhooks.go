@@ -115,13 +115,9 @@ func (r *rendering) conversions() map[string]*v1alpha1.WebhookDescription {
 func apiServices(r *rendering) {
 	for _, d := range ownedAPIServices(r.csv) {
 		name := d.Version + "." + d.Group
-		port := d.ContainerPort
-		if port <= 0 {
-			port = 443
-		}
 		view := templates.APIService{Ownership: r.names.owned(), Name: name, Group: d.Group, Version: d.Version,
 			Namespace: r.options.Namespace, Service: serviceName(d.DeploymentName), CABundle: r.certs.caBundle,
-			Port: port, Annotations: map[string]string{}}
+			Port: olm.ServedPort(d.ContainerPort), Annotations: map[string]string{}}
 		if r.options.Config != nil {
 			maps.Copy(view.Annotations, r.options.Config.Annotations)
 		}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -41,12 +42,7 @@ func (r *renderer) definitions(t v1alpha1.WebhookAdmissionType) []v1alpha1.Webho
 }
 
 // webhookPort returns the Service's port for a definition (deviation webhookPort443).
-func webhookPort(w v1alpha1.WebhookDescription) int32 {
-	if w.ContainerPort > 0 {
-		return w.ContainerPort
-	}
-	return 443
-}
+func webhookPort(w v1alpha1.WebhookDescription) int32 { return olm.ServedPort(w.ContainerPort) }
 
 // namespaceSelector keeps webhooks to the target namespaces.
 func (r *renderer) namespaceSelector() *metav1.LabelSelector {
@@ -62,7 +58,7 @@ func (r *renderer) namespaceSelector() *metav1.LabelSelector {
 // (section 12).
 func (r *renderer) services() {
 	target := func(w v1alpha1.WebhookDescription) intstr.IntOrString {
-		return *cmp.Or(w.TargetPort, new(intstr.FromInt32(webhookPort(w))))
+		return olm.ServedTarget(w.TargetPort, w.ContainerPort)
 	}
 	webhooks := slices.SortedStableFunc(slices.Values(r.csv.Spec.WebhookDefinitions),
 		func(a, b v1alpha1.WebhookDescription) int {

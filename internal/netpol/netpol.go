@@ -19,6 +19,7 @@ import (
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -246,8 +247,7 @@ func calledPorts(csv *v1alpha1.ClusterServiceVersion, deployment string, pod *co
 		open := w.Type != v1alpha1.ConversionWebhook &&
 			*cmp.Or(w.FailurePolicy, new(admissionv1.Fail)) == admissionv1.Ignore
 		if w.DeploymentName == deployment && !open {
-			port := cmp.Or(w.TargetPort, new(intstr.FromInt32(cmp.Or(w.ContainerPort, 443))))
-			list = append(list, numbered(pod, *port, tcp)...)
+			list = append(list, numbered(pod, olm.ServedTarget(w.TargetPort, w.ContainerPort), tcp)...)
 		}
 	}
 	return list

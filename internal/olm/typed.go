@@ -2,6 +2,7 @@ package olm
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"math/big"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -111,6 +113,19 @@ func Digits(text []byte, base int) string {
 func OwnKey(key string) bool {
 	prefix, _, _ := strings.Cut(key, "/")
 	return strings.HasPrefix(key, "olm.") || strings.HasSuffix("."+prefix, "."+Group)
+}
+
+// ServedPort returns the port of the Service for a containerPort of a CSV, which is 443 by default.
+func ServedPort(containerPort int32) int32 {
+	if containerPort > 0 {
+		return containerPort
+	}
+	return 443
+}
+
+// ServedTarget returns the port of the pods behind ServedPort, where a CSV may name another one.
+func ServedTarget(target *intstr.IntOrString, containerPort int32) intstr.IntOrString {
+	return *cmp.Or(target, new(intstr.FromInt32(ServedPort(containerPort))))
 }
 
 // AllAnnotations stands for all annotations of a pod.
