@@ -164,14 +164,19 @@ func (q *question) annotations() {
 		return
 	}
 	for i, d := range q.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		configured := appsv1.Deployment{Spec: *d.Spec.DeepCopy()}
-		olmv1.Configure(q.deployments, &configured, true, true)
-		template := configured.Spec.Template
+		template := &d.Spec.Template
+		if q.deployments != nil {
+			configured := appsv1.Deployment{Spec: *d.Spec.DeepCopy()}
+			olmv1.Configure(q.deployments, &configured, true, true)
+			template = &configured.Spec.Template
+		}
 		read := olm.AnnotationsRead(&template.Spec)
 		for _, key := range []string{olm.AnnotationGroup, olm.AnnotationNamespace, olm.AnnotationTargets} {
+			if !read[key] || template.Annotations[key]+q.CSV.Annotations[key] != "" {
+				continue
+			}
 			for _, r := range q.Controllers() {
-				_, writes := r.Does(versions.Annotates + key)
-				if read[key] && !writes && template.Annotations[key]+q.CSV.Annotations[key] == "" {
+				if _, writes := r.Does(versions.Annotates + key); !writes {
 					q.add(RuleAnnotations, findings.Warning, fmt.Sprintf("spec.install.spec.deployments[%d]", i),
 						fmt.Sprintf("Deployment %s reads the annotation %s of its pods, which %s does not write: it "+
 							"is empty", d.Name, key, r), "")

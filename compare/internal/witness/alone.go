@@ -46,18 +46,22 @@ func (s *Search) Alone(c Change) string {
 
 // Drops is Alone for a field that is gone, which the newer version drops whatever the rules about others say.
 func (s *Search) Drops(c Change) string {
-	versions := s.versions
+	versions, rules := s.versions, false
 	var lenient func(p *Props) *Props
 	lenient = func(p *Props) *Props {
 		out := *p
 		out.XValidations = lists.Filter(p.XValidations, func(r apiextensionsv1.ValidationRule) bool {
 			return slices.Contains(s.rule(r.Rule).Fields, c.Steps[len(c.Steps)-1].Name)
 		})
+		rules = rules || len(out.XValidations) < len(p.XValidations)
 		eachBelow(&out, lenient)
 		return &out
 	}
 	for i, p := range s.schemas {
 		versions[i].Schema = &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: lenient(p)}
+	}
+	if !rules { // Alone has looked already
+		return ""
 	}
 	search := New(versions[0], versions[1], "", "")
 	search.identity = s.identity

@@ -24,7 +24,7 @@ func patternWidens(from, to string) bool {
 	}
 	begin := func(p *syntax.Prog) state { return state{[]uint32{uint32(p.Start)}, -1} } //nolint:gosec // an index
 	todo, seen, alphabet := [][2]state{{begin(progs[0]), begin(progs[1])}}, map[string]bool{}, runesOf(progs[:])
-	for ; len(todo) > 0 && len(seen) <= mostOfVersion; todo = todo[1:] {
+	for ; len(todo) > 0 && len(seen) <= mostStates; todo = todo[1:] {
 		a, b := todo[0][0], todo[0][1]
 		_, taken := a.after(progs[0], -1)
 		if _, still := b.after(progs[1], -1); taken && !still {
@@ -42,6 +42,9 @@ func patternWidens(from, to string) bool {
 	}
 	return len(todo) == 0
 }
+
+// mostStates is how many pairs of states are looked at for two patterns.
+const mostStates = 4000
 
 // state is where a pattern is in a text: at some instructions, after a rune that stands for its class; -1: none.
 type state struct {

@@ -151,15 +151,18 @@ func Moved(c *change.Change) {
 
 func registry(image string) string {
 	repository, _ := images.Repository(image)
-	return strings.Split(repository, "/")[0]
+	host, _, _ := strings.Cut(repository, "/")
+	return host
 }
 
 // fromElsewhere judges a new container, workload or volume whose image is from a registry that was not used.
 func fromElsewhere(c *change.Change, used map[string]bool) {
+	if c.Change != change.Added || len(used) == 0 {
+		return
+	}
 	whole := c.Part == change.Workload && (c.Field == "" || strings.Contains(c.Field, "ontainers["))
 	for image := range strings.SplitSeq(cmp.Or(c.New, c.Message), ", ") {
-		if c.Change == change.Added && (whole && image != "" || c.Part == change.Volumes && images.Qualified(image)) &&
-			len(used) > 0 && !used[registry(image)] {
+		if (whole && image != "" || c.Part == change.Volumes && images.Qualified(image)) && !used[registry(image)] {
 			c.New, c.Part, c.Severity = cmp.Or(c.New, c.Message), change.Image, findings.Warning
 			c.Message = "the older release has no image of the registry " + registry(image)
 		}
