@@ -304,7 +304,7 @@ func (x allowed) allow(a rbac.Atom, place string) (n int, ok bool) {
 }
 
 // verbOrder is the order in which people know the verbs; others follow.
-var verbOrder = []string{"*", "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
+var verbOrder = append([]string{rbacv1.VerbAll}, rbac.Verbs...)
 
 func compareVerbs(a, b string) int {
 	rank := func(v string) int {

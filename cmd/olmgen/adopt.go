@@ -29,7 +29,6 @@ type adoptFlags struct {
 	choice            adopt.Selection
 	to                generate.Profile
 	plan              string
-	olm               adopt.Meanwhile
 	before            string
 	table             bool
 	kubectl           bool
@@ -42,7 +41,7 @@ type adoptFlags struct {
 }
 
 func newAdopt() *cobra.Command {
-	f := &adoptFlags{to: generate.ProfileOLM, olm: adopt.OLMStopped}
+	f := &adoptFlags{to: generate.ProfileOLM}
 	cmd := command("adopt DUMP...", "Write an olmgen.yaml for what OLM runs in a cluster", nil, f.run)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.output, "output", "o", "olmgen.yaml", "`FILE` to write; - is stdout")
@@ -58,8 +57,6 @@ func newAdopt() *cobra.Command {
 		"not the operators of this `PACKAGE`, or of this CSV: they stay with OLM; may be repeated")
 	enumFlag(cmd, &f.to, "to", "profile of the file: "+text.Or(generate.Profiles), generate.Profiles...)
 	flags.StringVar(&f.plan, "plan", "", "write the steps to the new form to `FILE.md`, and as a script beside it")
-	enumFlag(cmd, &f.olm, "olm", "what OLM is in the plan while operators leave it: "+text.Or(adopt.Meanwhiles),
-		adopt.Meanwhiles...)
 	flags.StringVar(&f.before, "before", "",
 		"write the operators' objects as they are in the dump to `DIR`, and those of OLM to DIR-olm and "+
 			"DIR-subscriptions")
@@ -83,7 +80,7 @@ func (f *adoptFlags) run(cmd *cobra.Command, paths []string) error {
 		}
 		kinds := dump.Kinds
 		if f.to == generate.ProfileClusterExtension {
-			kinds = append(slices.Clone(kinds), dump.ClusterCatalog)
+			kinds = append(slices.Clone(kinds), dump.ClusterCatalog, dump.ClusterExtension)
 		}
 		_, err := fmt.Fprintln(cmd.OutOrStdout(), dump.Command(kinds...))
 		return err
@@ -105,11 +102,14 @@ func (f *adoptFlags) run(cmd *cobra.Command, paths []string) error {
 	if state.Asked = state.Target.Known(); state.Target.OpenShift == nil {
 		f.openShift(cmd, state)
 	}
+	if f.verify && len(f.since) > 0 {
+		return f.judge(cmd, state)
+	}
 	if state, err = state.Select(f.choice); err != nil {
 		return err
 	}
 	if f.verify {
-		return f.judge(cmd, state)
+		return f.compare(cmd, state)
 	}
 	sources, err := f.given()
 	if err != nil {
@@ -151,7 +151,7 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 	case f.verify && len(f.files) != 1 && (len(f.files) > 0 || len(f.since) == 0):
 		return &usageError{"--verify needs one RenderConfig, or an earlier dump", "name it with -f, or with --since"}
 	case f.verify:
-		given := changed("output", "directory", "force", "source", "to", "plan", "olm", "before", "table",
+		given := changed("output", "directory", "force", "source", "to", "plan", "before", "table",
 			"olm-version", "openshift-version", "kube-version")
 		if given != "" {
 			return &usageError{given + " cannot be given with --verify, which writes no file", "leave one of them out"}
@@ -168,11 +168,6 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 	case f.table && changed(written...) != "":
 		return &usageError{changed(written...) + " cannot be given with --table, which writes no file",
 			"leave one of them out"}
-	case f.plan == "" && changed("olm") != "":
-		return &usageError{"--olm without --plan", "add --plan FILE.md, or leave it out"}
-	case f.olm == adopt.OLMRuns && (f.to == generate.ProfileOLM || f.to == generate.ProfileSubscription):
-		return &usageError{fmt.Sprintf("--olm %s with --to %s, in which no operator leaves OLM", f.olm, f.to),
-			"leave it out"}
 	case f.plan != "" && slices.Contains(paths, output.Stdout):
 		return &usageError{"--plan needs the dump in a file: its commands read it again", "write the dump to a file"}
 	case f.plan != "" && filepath.Ext(f.plan) != ".md":
@@ -183,7 +178,7 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 
 // checkFile refuses what means nothing where a file is written.
 func (f *adoptFlags) checkFile(cmd *cobra.Command) error {
-	report, other := given(cmd, "format", "fail-on", "baseline"), given(cmd, "output", "directory", "plan", "olm", "to")
+	report, other := given(cmd, "format", "fail-on", "baseline"), given(cmd, "output", "directory", "plan", "to")
 	switch {
 	case f.before != "" && other != "":
 		return &usageError{other + " cannot be given with --before, which writes no other file",
@@ -232,7 +227,7 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, dumps []strin
 		file, dir = "olmgen.yaml", "."
 	}
 	o := adopt.Options{File: filepath.Base(file), Dir: dir, Directory: f.directory, Sources: sources, To: f.to,
-		OLM: f.olm, Dumps: dumps}
+		Dumps: dumps, Plan: filepath.ToSlash(f.plan)}
 	state, plan, err := f.planned(cmd, state, file, o)
 	if err != nil {
 		return err
@@ -330,38 +325,44 @@ func (f *adoptFlags) rendering(cmd *cobra.Command, c *config.Config, state *adop
 	return out, nil
 }
 
-// judge compares the cluster with an earlier dump, and with what a RenderConfig renders to.
+// judge says what has changed since an earlier dump, of which the operators are chosen: some may be gone by now.
 func (f *adoptFlags) judge(cmd *cobra.Command, state *adopt.State) error {
-	if len(f.since) > 0 {
-		d, err := dump.Read(cmd.Context(), f.since, cmd.InOrStdin())
-		if err != nil {
-			return err
-		}
-		earlier, err := adopt.Read(d)
-		if err == nil {
-			earlier, err = earlier.Select(f.choice)
-		}
-		if err != nil {
-			return err
-		}
-		err = f.report.finish(cmd, found{list: state.Since(earlier), rules: adopt.SinceRules,
-			what: "what has changed of " + text.Count(len(earlier.All()), "operator")})
-		if err != nil || len(f.files) == 0 {
+	d, err := dump.Read(cmd.Context(), f.since, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	earlier, err := adopt.Read(d)
+	if err == nil {
+		earlier, err = earlier.Select(f.choice)
+	}
+	if err != nil {
+		return err
+	}
+	r := &rendering{}
+	if len(f.files) > 0 {
+		if r, _, err = f.declared(cmd, earlier); err != nil {
 			return err
 		}
 	}
-	return f.compare(cmd, state)
+	return f.report.finish(cmd, found{list: state.Since(earlier, r.objects), rules: adopt.SinceRules,
+		what: "what has changed of " + text.Count(len(earlier.All()), "operator")})
 }
 
-func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State) error {
+// declared renders the RenderConfig of -f, and returns its directory.
+func (f *adoptFlags) declared(cmd *cobra.Command, state *adopt.State) (*rendering, string, error) {
 	declared, err := declarations(cmd, f.files)
 	if err != nil {
-		return err
+		return nil, "", err
 	}
 	o := f.source.Source
 	o.Stdin = cmd.InOrStdin()
 	r, err := f.rendering(cmd, declared[0].Config, state, config.Options{Dir: declared[0].dir, Source: o,
 		Catalogs: f.source.Cache})
+	return r, declared[0].dir, err
+}
+
+func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State) error {
+	r, dir, err := f.declared(cmd, state)
 	if err != nil {
 		return err
 	}
@@ -370,7 +371,7 @@ func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State) error {
 		v = state.Verify(r.objects)
 	} else {
 		asOLM, err := f.rendered(cmd, state.Only(leaving), f.files[0], adopt.Options{File: f.files[0],
-			Dir: declared[0].dir, Directory: f.directory, Sources: r.sources, To: generate.ProfileOLM})
+			Dir: dir, Directory: f.directory, Sources: r.sources, To: generate.ProfileOLM})
 		if err != nil {
 			return err
 		}

@@ -78,6 +78,9 @@ func (f *adoptFlags) planFiles(cmd *cobra.Command, plan *adopt.Plan) []outFile {
 	if names := plan.Restarts(); len(names) > 0 {
 		warn(cmd, "the plan restarts the pods of %s", text.FirstOf(mostNamed, names))
 	}
+	for _, w := range plan.Warnings {
+		warn(cmd, "%s", w)
+	}
 	script, back, known := besides(f.plan, ".sh"), besides(f.plan, ".back.sh"), besides(f.plan, ".known.json")
 	files := []outFile{{name: f.plan, data: plan.Markdown(filepath.Base(script), filepath.Base(back))},
 		{name: script, data: plan.Script(filepath.Base(f.plan))}}
@@ -145,7 +148,7 @@ func (f *adoptFlags) newPlan(cmd *cobra.Command, state *adopt.State, file string
 		asOLM = left.objects
 	}
 	refused := lists.Map(state.Leaving(o.To), func(operator *adopt.Operator) string { return operator.CSV.Name })
-	o.Commands, o.Parts = f.commands(o.File, o.Dumps, refused), r.parts
+	o.Commands, o.Parts = f.commands(state.Dump, file, o.Dumps, refused), r.parts
 	return adopt.NewPlan(state, r.objects, asOLM, o)
 }
 
@@ -167,7 +170,7 @@ func (f *adoptFlags) rendered(cmd *cobra.Command, state *adopt.State, file strin
 	return r, err
 }
 
-func (f *adoptFlags) commands(file string, dumps, refused []string) adopt.Commands {
+func (f *adoptFlags) commands(d *dump.Dump, file string, dumps, refused []string) adopt.Commands {
 	words := func(flag string, values []string) (out string) {
 		for _, v := range values {
 			out += " --" + flag + " " + adopt.Quote(v)
@@ -180,9 +183,10 @@ func (f *adoptFlags) commands(file string, dumps, refused []string) adopt.Comman
 	of := strings.Join(paths, " ")
 	part := words("package", refused) + where
 	verify := "olmgen adopt --verify " + of + " -f " + adopt.Quote(file) + chosen
-	known := filepath.Base(besides(f.plan, ".known.json"))
+	known := besides(f.plan, ".known.json")
 	return adopt.Commands{
-		Since:  dump.Command() + " | olmgen adopt --verify -" + words("since", dumps) + chosen,
+		Since: d.Command() + " | olmgen adopt --verify -" + words("since", dumps) + " -f " + adopt.Quote(file) +
+			chosen,
 		Backup: "olmgen adopt " + of + chosen + sources + " --before before --force",
 		Part: []string{"olmgen adopt " + of + " --to plain" + part + sources + " -o " + adopt.PartDirectory + ".yaml " +
 			"--directory " + adopt.PartDirectory + " --force", "olmgen render -f " + adopt.PartDirectory + ".yaml"},

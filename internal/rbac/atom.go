@@ -16,6 +16,9 @@ import (
 // All is the wildcard for verbs, API groups, resources and URLs.
 const All = rbacv1.VerbAll
 
+// Verbs are those of the API server for resources, in the order in which people know them.
+var Verbs = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
+
 // Atom is the smallest part of a rule: one verb on one resource, or one name of it, or on one URL. Wildcards stay.
 type Atom struct {
 	Group, Resource, Verb string

@@ -35,9 +35,9 @@ type Options struct {
 	Parts     []string          // directories below it that are applied apart, such as those of tenants
 	Sources   map[string]string // where bundles are, by package or by CSV
 	To        generate.Profile  // default: olm
-	OLM       Meanwhile         // default: stopped
 	Commands  Commands          // of olmgen, for a plan
 	Dumps     []string          // the files of the dump, for a plan
+	Plan      string            // the file of the plan
 }
 
 // Commands are command lines of olmgen, which the front end knows.
@@ -90,6 +90,7 @@ type bundleView struct {
 	Installed                              map[string]any
 	Subscription, ClusterExtension, Config map[string]any
 	ConfigWhy                              string
+	Scaled                                 []string // Deployments whose replicas stay
 }
 
 // toWhy is what each profile means for somebody who adopts.
@@ -287,6 +288,9 @@ func (d *declarer) bundle(o *Operator) (bundleView, error) {
 		delete(v.Installed, "replaces")
 	}
 	d.handOver(&v, o, profile)
+	if !profile.HandsOver() {
+		v.Scaled = d.state.scaled(o)
+	}
 	if o.Subscription != nil {
 		var err error
 		if v.Config, err = generate.ConfigValue(o.Subscription.Spec.Config); err != nil {
@@ -340,6 +344,16 @@ func (d *declarer) source(v *bundleView, o *Operator) {
 	}
 	v.Comments = append(v.Comments, fmt.Sprintf("kubectl get packagemanifest %s -o yaml, or ask the maker of %s;",
 		oneLine(o.Package), o.CSV.Name), "write oci://IMAGE@sha256:... or put the bundle there.")
+}
+
+// scaled returns the Deployments of an operator whose replicas are written through the subresource scale.
+func (s *State) scaled(o *Operator) (names []string) {
+	for _, d := range o.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		if there := s.Dump.Get("Deployment", o.Group.Namespace, d.Name); there != nil && scaled(there) {
+			names = append(names, d.Name)
+		}
+	}
+	return names
 }
 
 // installed is what the bundle does not say of the operator in the cluster.

@@ -257,6 +257,9 @@ func write(b *bytes.Buffer, o *dump.Object) {
 	if value["aggregationRule"] != nil {
 		delete(value, "rules")
 	}
+	if scaled(o) {
+		delete(normalize.At(value, "spec"), "replicas")
+	}
 	b.WriteString("---\n")
 	b.Write(manifest.Encode(value))
 }

@@ -22,6 +22,9 @@ type Change struct {
 	// that is replaced as a whole.
 	Applied bool   `json:"applied"`
 	By      string `json:"by,omitempty"` // who wrote it, if the dump has managedFields
+	Reason  string `json:"reason,omitempty"`
+
+	scaled bool // written through the subresource scale: it stays as it is
 }
 
 // differ compares two values as server-side apply sees them.

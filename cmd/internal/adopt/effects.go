@@ -36,7 +36,7 @@ func (v *verifier) effects(c *Compared, object *dump.Object, live, rendered map[
 	switch c.kind {
 	case "Deployment":
 		for _, x := range c.Changes {
-			stopped := x.Field == "spec.replicas" && x.Cluster == "0"
+			stopped := x.Field == "spec.replicas" && x.Cluster == "0" && !x.scaled
 			switch {
 			case !x.Applied:
 			case strings.HasPrefix(x.Field, "spec.template"), stopped:
@@ -135,7 +135,7 @@ func lostRules(live, rendered map[string]any) (lost []string) {
 
 func atoms(role map[string]any) (list []rbac.Atom) {
 	var rules []rbacv1.PolicyRule
-	if data, err := json.Marshal(role["rules"]); err == nil {
+	if data, err := json.Marshal(spelled(role)["rules"]); err == nil {
 		_ = json.Unmarshal(data, &rules) // of another form: no rights
 	}
 	for _, r := range rules {
@@ -158,8 +158,9 @@ func lostSubjects(live, rendered map[string]any) (lost []string) {
 var olmManagers = []string{"olm", "olm.install", "catalog", "operator-lifecycle-manager", "kube-controller-manager",
 	"kube-apiserver", "Go-http-client"}
 
-// writer returns who wrote a field last, if that is not OLM; "" if it is unknown.
-func writer(managed []dump.Managed, field string) string {
+// writer returns who wrote a field last, if that is not OLM, and whether through the subresource scale; "" if it is
+// unknown.
+func writer(managed []dump.Managed, field string) (by string, scaled bool) {
 	path := manifest.Segments(field)
 	var newest dump.Managed
 	for _, m := range managed {
@@ -167,10 +168,18 @@ func writer(managed []dump.Managed, field string) string {
 			newest = m
 		}
 	}
-	if slices.Contains(olmManagers, newest.Manager) {
-		return ""
+	scaled = newest.Through == "scale" && field == "spec.replicas"
+	if slices.Contains(olmManagers, newest.Manager) && !scaled {
+		return "", false
 	}
-	return strings.TrimSpace(newest.Manager + " " + newest.Time)
+	return strings.TrimSpace(newest.Manager + " " + newest.Time), scaled
+}
+
+// scaled reports whether the replicas of a Deployment are those that an autoscaler, or a person, has written through the
+// subresource scale. OLM leaves them (OLM: its hash of the spec is that of the bundle), and so does a plan.
+func scaled(o *dump.Object) bool {
+	_, is := writer(o.ManagedFields(), "spec.replicas")
+	return is
 }
 
 // owns reports whether a set of fields has a path, or something below it.
@@ -193,21 +202,18 @@ func owns(fields map[string]any, path []string) bool {
 // installedAlongside begins the fields in which OLM keeps which ClusterServiceVersions have installed a CRD.
 const installedAlongside = `metadata.annotations["` + olm.AnnotationAlongside
 
+const hashLabel = `metadata.labels["` + olm.LabelSpecHash + `"]`
+
 func (v *verifier) reason(c *Compared, object *dump.Object, live, rendered map[string]any) string {
-	for _, x := range c.Changes {
-		if x.By != "" {
-			return "edited by " + x.By
-		}
-	}
 	if v.withoutCSV {
-		return "the new form differs from OLM's"
+		return newForm
 	}
 	a, b := normalize.At(live, "metadata", "labels"), normalize.At(rendered, "metadata", "labels")
 	only := func(field string) bool {
 		return !slices.ContainsFunc(c.Changes, func(x Change) bool { return !strings.HasPrefix(x.Field, field) })
 	}
 	switch {
-	case only(`metadata.labels["` + olm.LabelSpecHash + `"]`):
+	case only(hashLabel):
 		return "older OLM: it hashed the same spec to another value (before " +
 			versions.Since(versions.OLM, versions.HashedDeployments) + ")"
 	case only(`metadata.labels["`+olm.LabelManaged+`"]`) && a[olm.LabelManaged] == nil && b[olm.LabelManaged] != nil:
@@ -223,8 +229,11 @@ func (v *verifier) reason(c *Compared, object *dump.Object, live, rendered map[s
 	case only("spec.versions") && object.Kind == "CustomResourceDefinition":
 		return "another version of the operator has written it, or edited by hand"
 	}
-	return "edited by hand, or by another controller"
+	return byHand
 }
+
+// The reasons of what OLM did not write, and of what another form has otherwise.
+const byHand, newForm = "edited by hand, or by another controller", "the new form differs from OLM's"
 
 // owner returns the CSV of a Deployment; nil if the dump has none.
 func (v *verifier) owner(deployment *dump.Object) *dump.Object {

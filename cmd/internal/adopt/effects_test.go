@@ -205,7 +205,7 @@ func TestWriter(t *testing.T) {
 		for m := range slices.Chunk(c.managed, 3) {
 			managed = append(managed, dump.Managed{Manager: m[0], Time: m[1], Fields: fromYAML(m[2])})
 		}
-		if got := writer(managed, c.field); got != c.want {
+		if got, _ := writer(managed, c.field); got != c.want {
 			t.Errorf("%s: %q, want %q", c.what, got, c.want)
 		}
 	}
@@ -268,9 +268,27 @@ func TestReason(t *testing.T) {
 			name, by, _ := strings.Cut(change, " by ")
 			compared.Changes = append(compared.Changes, Change{Field: name, By: by})
 		}
-		if got := v.reason(compared, o, o.Value(), fromYAML(c.rendered)); !strings.HasPrefix(got, c.want) {
+		compared.because(v.reason(compared, o, o.Value(), fromYAML(c.rendered)), true)
+		if got := compared.Reason; !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.what, got, c.want)
 		}
+	}
+}
+
+// In another form, what differs from OLM's too was edited; the rest is the form. A hash is of the form, and replicas that
+// were written through scale are no edit. Without managedFields, the reason says where a name would come from.
+func TestReasonsByForm(t *testing.T) {
+	c := Compared{Changes: []Change{{Field: "spec.a"}, {Field: "spec.image"}, {Field: hashLabel}, {Field: "spec.replicas", By: "hpa 1", scaled: true}}}
+	c.because(newForm, true)
+	c.byForm(&Compared{Changes: []Change{{Field: "spec.image", Reason: byHand}}})
+	for i, want := range []string{newForm, byHand, "it is a hash of the spec in that form", "scaled by hpa 1"} {
+		if got := c.Changes[i].Reason; got != want {
+			t.Errorf("%s: %q, want %q", c.Changes[i].Field, got, want)
+		}
+	}
+	unmanaged := Compared{Changes: []Change{{Field: "a"}}}
+	if unmanaged.because(byHand, false); unmanaged.Reason != byHand+": a dump with --show-managed-fields names who" {
+		t.Errorf("without managedFields: %s", unmanaged.Reason)
 	}
 }
 
@@ -333,7 +351,7 @@ func TestCertificate(t *testing.T) {
 		if c.hash != "" {
 			annotations = "{olmcahash: " + c.hash + "}"
 		}
-		list := []map[string]any{item(c.kind, "a", "{"+c.fields+"}"), item("Deployment", "harbour/ferry",
+		list := []map[string]any{item("Namespace", "harbour", "metadata: {uid: u1}"), item(c.kind, "a", "{"+c.fields+"}"), item("Deployment", "harbour/ferry",
 			"{metadata: {labels: {olm.owner: ferry.v1.0.0}}, spec: {template: {metadata: {annotations: "+annotations+"}}}}")}
 		if c.reason != "" {
 			csv := ferry()[1]

@@ -18,23 +18,6 @@ import (
 	"github.com/olmgen/olmgen/internal/olm/normalize"
 )
 
-// Meanwhile is what OLM does while operators leave it.
-type Meanwhile string
-
-// The two ways. A stopped OLM sees nothing of what happens, so that way needs no knowledge of what it reconciles, and
-// works for every operator. A running one goes on with the other operators of the cluster.
-const (
-	OLMStopped Meanwhile = "stopped"
-	OLMRuns    Meanwhile = "running"
-)
-
-// Meanwhiles lists them. The first one is the default.
-var Meanwhiles = []Meanwhile{OLMStopped, OLMRuns}
-
-// noRetry is the reason for which OLM does not reconcile a CSV any more, whatever its phase is (OLM:
-// pkg/controller/operators/olm/operator.go, transitionCSVState).
-const noRetry = v1alpha1.CSVReasonComponentFailedNoRetry
-
 const csvs = "clusterserviceversions.operators.coreos.com"
 
 // csv are the arguments of kubectl for a row of the operators.
@@ -46,30 +29,22 @@ var ofOLM = []string{"ClusterServiceVersion", "Subscription", "InstallPlan", "Op
 // leave takes operators away from OLM. Kubernetes does what it can do by itself: the garbage collector takes the
 // ownerReferences of what a CSV owns when the CSV is deleted with --cascade=orphan.
 func (p *planner) leave() {
-	apply := p.apply()
+	apply, kept := p.apply(), p.kept()
 	if p.To == generate.ProfileClusterExtension {
-		apply = []string{applied(PartDirectory)}
+		apply, kept = []string{applied(PartDirectory)}, []string{keptOf(PartDirectory)}
 		p.add(Step{Title: "Render what OLM v1 refuses", Text: []string{"The next step applies these operators only. " +
 			Quote(p.Directory) + " has what OLM v1 takes, too: that is applied when OLM v1 has taken it."},
 			Run: append(p.Commands.Part, applied(PartDirectory, "--dry-run=server")), Undo: []string{"rm -rf " +
 				PartDirectory}})
 	}
-	why := "OLM is down, so nobody else writes the objects."
-	if p.OLM == OLMRuns {
-		why = "OLM skips the operators, so nobody else writes their objects."
-		p.add(Step{Title: "Remove InstallPlans and Subscriptions",
-			Text: []string{"OLM would install an operator again that has a Subscription. The undo stops OLM for a " +
-				"moment, because a running one would forget what is installed."},
-			Run:  p.each(deletedList, `case "$kind" in (installplans.*|subscriptions.*) `+deletion+";; esac"),
-			Undo: slices.Concat(p.stop(), p.subscribed(), p.start())})
-		p.skip()
-	} else {
-		p.add(Step{Title: "Stop OLM", Text: []string{"From here on OLM installs, repairs and removes nothing in " +
-			"the whole cluster, and renews no certificate."}, Run: p.stop(), Undo: p.start()})
-	}
+	p.add(Step{Title: stopOLM, Text: []string{"From here on OLM installs, repairs and removes nothing in " +
+		"the whole cluster, and renews no certificate."}, Run: p.stop(), Undo: p.start()})
 	about, unlabel := p.unlabel()
-	p.takeOver(apply, why+about, unlabel...)
-	p.remove(apply)
+	p.takeOver(append(kept, apply...), "OLM is down, and nobody else is known to write the objects: "+
+		"before/replaced.yaml gets what applying replaces, so that an edit of the last minutes can be seen."+about,
+		unlabel...)
+	p.switchCertificates()
+	p.remove()
 	p.leftovers()
 	// What stayed is given to the new owners: OLM does that only when it installs, and here it finds all installed.
 	if len(p.departure.operators) < len(p.state.All()) {
@@ -164,41 +139,6 @@ func (p *planner) subscribed() []string {
 	return append([]string{applied("before-subscriptions")}, patches...)
 }
 
-func reasonIs(r v1alpha1.ConditionReason) string {
-	return "kubectl patch " + csv + ` --subresource=status --type=merge -p '{"status":{"reason":"` + string(r) + `"}}'`
-}
-
-// skip has a running OLM leave the CSVs alone. When they are deleted later, OLM would delete the APIServices that they
-// own, and take the conversion from their CRDs (OLM: handleClusterServiceVersionDeletion): so they lose both.
-func (p *planner) skip() {
-	p.add(Step{Title: "Have OLM skip the operators",
-		Text: []string{"OLM does not reconcile a ClusterServiceVersion whose status.reason is " + string(noRetry) +
-			". From here on it repairs nothing of these operators, and renews none of their certificates. Webhook " +
-			"definitions and owned APIServices leave the ClusterServiceVersion, because OLM would undo them with " +
-			"it: OLM then takes their APIs from the OperatorGroup and from the ClusterRoles of its users, until " +
-			"they are undone."},
-		Run: p.each(operatorsList, reasonIs(noRetry), "kubectl patch "+csv+` --type=merge -p "$empty"`),
-		Undo: append([]string{applied("before-olm")},
-			p.each(operatorsList, reasonIs(v1alpha1.CSVReasonInstallSuccessful))...)})
-}
-
-// withoutServed returns the patch that takes from a CSV what it says of webhooks and of owned APIServices.
-func withoutServed(csv *dump.Object) []byte {
-	var out struct {
-		Spec map[string]any `json:"spec,omitempty"`
-	}
-	out.Spec = map[string]any{}
-	spec := normalize.At(csv.Value(), "spec")
-	if list, _ := spec["webhookdefinitions"].([]any); len(list) > 0 {
-		out.Spec["webhookdefinitions"] = nil
-	}
-	if list, _ := normalize.At(spec, "apiservicedefinitions")["owned"].([]any); len(list) > 0 {
-		out.Spec["apiservicedefinitions"] = map[string]any{"owned": nil}
-	}
-	data, _ := json.Marshal(out)
-	return data
-}
-
 // ofOwner returns the selector of the labels by which OLM finds what it deletes with a CSV or an OperatorGroup. Their
 // names are unique in their namespace, so that no object of another operator has the labels. Copied Roles say their
 // target as the namespace, and the operator's in olm.copiedFrom.
@@ -257,60 +197,120 @@ const finalizerGone = `at=$(kubectl get ` + csv + ` --ignore-not-found -o go-tem
 // nothing returns the command that fails if a command fails or prints something.
 func nothing(command string) string { return "left=$(" + command + `); test -z "$left"` }
 
+// certificateKinds are those of cert-manager that a bundle's certificates are rendered to.
+var certificateKinds = []string{"Certificate", "Issuer"}
+
+// certificates returns the rows of the Certificates that are rendered, and of the objects that get a CA of theirs.
+func (p *planner) certificates() (certificates, injected []string) {
+	secrets := map[string]string{} // by namespace/name of the Certificate
+	for _, o := range p.rendered {
+		if o := normalize.Object(o); o.Kind() == "Certificate" && field(o, "namespace") != "" {
+			secret := fmt.Sprint(normalize.At(o, "spec")["secretName"])
+			secrets[field(o, "namespace")+"/"+field(o, "name")] = secret + " " + field(o, "namespace")
+			certificates = append(certificates, field(o, "name")+" "+field(o, "namespace")+" "+secret)
+		}
+	}
+	for _, o := range p.rendered {
+		from, _ := normalize.At(o, "metadata", "annotations")["cert-manager.io/inject-ca-from"].(string)
+		if secret := secrets[from]; secret != "" {
+			apiVersion, _ := o["apiVersion"].(string)
+			injected = append(injected, resourceOf(apiVersion, normalize.Object(o).Kind())+" "+field(o, "name")+" "+secret)
+		}
+	}
+	return certificates, injected
+}
+
+// switchCertificates waits until cert-manager has made the certificates that OLM renews no more, and until everybody
+// who calls the operators trusts them.
+func (p *planner) switchCertificates() {
+	certificates, _ := p.certificates()
+	if len(certificates) == 0 {
+		return
+	}
+	secrets := text.And(lists.Map(certificates, func(row string) string {
+		words := strings.Fields(row)
+		return words[1] + "/" + words[2]
+	}))
+	certified := lists.Filter(p.departure.operators, (*Operator).certified)
+	names := text.And(lists.Map(certified, func(o *Operator) string { return o.CSV.Name }))
+	p.add(Step{Title: "Switch to the certificates of cert-manager", Text: []string{"Applying has made a Certificate for " +
+		"each Secret of OLM's: cert-manager replaces the certificate and the authority in " + secrets + ". Webhooks, " +
+		"APIServices and conversions fail until the pods have loaded the new certificate, a minute or two. The commands " +
+		"wait until each Certificate is Ready, and until its authority is in what calls the operators. No backup has " +
+		"the Secrets: when OLM starts after the undo, it makes their certificates anew, and restarts the pods of " + names +
+		"."},
+		Run: append(p.each(certificatesList, `kubectl wait certificates.cert-manager.io "$name" -n "$ns" `+
+			"--for=condition=Ready --timeout=5m"),
+			p.each(injectedList, "n=0", `until ca=$(kubectl get secrets "$secret" -n "$ns" -o 'jsonpath={.data.ca\.crt}') `+
+				`&& has=$(kubectl get "$kind" "$name" -o 'jsonpath={.webhooks[*].clientConfig.caBundle}`+
+				"{.spec.caBundle}{.spec.conversion.webhook.clientConfig.caBundle}') && test -n \"$ca\" && "+
+				`test "$(printf '%s\n' $has | sort -u)" = "$ca"; do n=$((n+1)); test $n -lt 300; sleep 1; done`)...),
+		Undo: p.each(createdList, `case "$kind" in (certificate*.cert-manager.io|issuer*.cert-manager.io) `+deletion+
+			";; esac")})
+}
+
+// down says that operators run, and how long OLM does not.
+func (p *planner) down() string {
+	calls, from, to := 0, 0, 0
+	for i, s := range p.plan.Steps {
+		if s.Title == stopOLM {
+			from = i + 1
+		}
+		for _, c := range slices.Concat(s.Guard, s.Run) {
+			if from > 0 {
+				calls, to = calls+p.calls(c), i+1
+			}
+		}
+	}
+	out := "The operators run all the time"
+	if names := p.plan.Restarts(); len(names) > 0 {
+		out += ", but for the restart of " + text.FirstOf(mostNamed, names)
+	}
+	if from == 0 {
+		return out + "."
+	}
+	n := len(p.departure.operators)
+	return fmt.Sprintf("%s. OLM is down from step %d to step %d, for about %s of kubectl (%d for each operator).", out, from,
+		to, text.Count(calls, "call"), (calls+n-1)/max(n, 1))
+}
+
+// calls returns how often a command calls kubectl.
+func (p *planner) calls(command string) int {
+	n := strings.Count(command, "kubectl ")
+	for _, l := range p.plan.Lists {
+		if strings.HasPrefix(command, `echo "$`+l.Name+`" |`) {
+			return n * len(l.Rows)
+		}
+	}
+	return n
+}
+
+const stopOLM = "Stop OLM"
+
 // remove deletes the CSVs, and nothing with them, if the cluster is still that of the plan.
-func (p *planner) remove(apply []string) {
-	s := Step{Title: "The point of no return: delete the ClusterServiceVersions", Irreversible: true,
+func (p *planner) remove() {
+	const copies = "kubectl delete " + csvs + ` -A -l "` + olm.LabelCopiedFrom + `=$ns" --field-selector ` +
+		`"metadata.name=$csv" --cascade=orphan --timeout=5m`
+	const original = "kubectl delete " + csv + " --ignore-not-found --cascade=orphan --timeout=5m"
+	p.add(Step{Title: "The point of no return: delete the ClusterServiceVersions", Irreversible: true,
 		Text: []string{"**Before it, the undo of each step, from the last to the first, leads back. After it, only " +
-			"the way back does.** The guard fails if OLM runs, if it has put labels back, or if the operators are " +
-			"not those of the plan.",
+			"the way back does.** The guard fails if OLM runs, if it has put labels back, if the operators are not " +
+			"those of the plan, if one is being deleted, and if somebody has edited what is applied. It passes again " +
+			"if this step has deleted some, and names those.",
 			"With --cascade=orphan the garbage collector takes the ownerReferences of all that a " +
 				"ClusterServiceVersion or its copy owns. If a delete does not end, `kubectl get " + csvs + " -A -o " +
 				"custom-columns=:.metadata.name,:.metadata.finalizers` shows orphan: something refuses the " +
 				"collector's patch, see its log. Never remove that finalizer."},
-		Guard: p.each(selectorsList, nothing(`kubectl get "$labelled" -A -l "$selector" -o name`))}
-	const copied = csvs + ` -A -l "` + olm.LabelCopiedFrom + `=$ns" --field-selector "metadata.name=$csv"`
-	const copies = "kubectl delete " + copied + ` --cascade=orphan --timeout=5m`
-	const original = "kubectl delete " + csv + " --ignore-not-found --cascade=orphan --timeout=5m"
-	if p.OLM != OLMRuns {
-		s.Guard = append(s.Guard, nothing("kubectl get pods -A -l "+Quote(olmPods)+" -o name"), p.Commands.Since)
-		s.Run = slices.Concat(p.each(operatorsList, finalizerGone), p.each(operatorsList, copies, original))
-		p.add(s)
-		return
-	}
-	// A running OLM changes the ClusterRoles of a group as soon as the first CSV is gone, and deletes them with the
-	// group (OLM: operatorgroup.go, operatorGroupDeleted and pruneProvidedAPIs). It puts their labels back each time it
-	// looks at the group, but for one whose selector it cannot read (syncOperatorGroups), and it needs a moment to see
-	// a change. When a CSV is gone, OLM deletes its copies and its OperatorCondition with all that they own: so
-	// both are deleted first, and OLM makes them anew, and those own nothing. kubectl would take the new ones for the
-	// old ones and wait for their end.
-	s.Text[0] = strings.Replace(s.Text[0], "if OLM runs", "if OLM does not skip the operators", 1)
-	s.Guard = append(s.Guard, p.each(operatorsList, "is=$(kubectl get "+csv+" -o 'jsonpath={.status.reason}'); "+
-		`test "$is" = `+string(noRetry))...)
-	groups := p.each(groupsList, `kubectl get operatorgroups.operators.coreos.com -n "$ns" --field-selector `+
-		`"metadata.name=$group" -o name | xargs -r -I% kubectl patch % -n "$ns" --type=merge -p `+
-		`'{"spec":{"selector":{"matchExpressions":[{"key":"leaves","operator":"None"}]}}}'`, "sleep 10",
-		`kubectl label clusterroles -l "`+ofOwner("$group", "$ns", operatorsv1.OperatorGroupKind)+`" `+unmark,
-		"sleep 10",
-		`kubectl delete operatorgroups.operators.coreos.com "$group" -n "$ns" --ignore-not-found --cascade=orphan`)
-	anew := func(which, path string) []string {
-		return p.each(operatorsList, "kubectl delete "+which+" --cascade=orphan --wait=false",
-			"until left=$(kubectl get "+which+" -o 'jsonpath={"+path+
-				`.metadata.deletionTimestamp}') && test -z "$left"; do sleep 1; done`)
-	}
-	conditions := anew(`operatorconditions.operators.coreos.com "$csv" -n "$ns" --ignore-not-found`, "")
-	s.Run = slices.Concat(groups, anew(copied, ".items[*]"), conditions, p.each(operatorsList, original),
-		p.each(operatorsList, copies))
-	if len(groups) > 0 {
-		s.Run = append(s.Run, apply...)
-	}
-	p.add(s)
+		Guard: append(p.each(selectorsList, nothing(`kubectl get "$labelled" -A -l "$selector" -o name`)),
+			nothing("kubectl get pods -A -l "+Quote(olmPods)+" -o name"), p.Commands.Since),
+		Run: slices.Concat(p.each(operatorsList, finalizerGone), p.each(operatorsList, copies, original))})
 }
 
 // leftovers deletes what is left of OLM's own, and the Operator, which OLM makes anew as long as a component has its
 // label: an InstallPlan that another operator needs too, or a Secret, which no dump has (OLM:
 // pkg/controller/operators/operator_controller.go, hasExistingComponents). Then OLM starts, and all is compared.
 func (p *planner) leftovers() {
-	s := Step{Title: "Delete what only OLM used, and verify", Text: []string{"OLM made these objects by its " +
+	s := Step{Title: "Delete what only OLM used, start OLM, and verify", Text: []string{"OLM made these objects by its " +
 		"own rules, and nothing that is rendered needs them. Everything else stays, and loses the label of OLM's " +
 		"Operator."}}
 	orphans := p.result.named(func(c Compared) bool { return strings.HasPrefix(c.Reason, orphanOf) })
@@ -323,11 +323,7 @@ func (p *planner) leftovers() {
 	s.Run = append(p.each(operatorsList, `kubectl label `+
 		`"$labelled",namespaces,secrets,installplans.operators.coreos.com -A `+
 		`-l "`+olm.LabelComponent+`$component" "`+olm.LabelComponent+`$component-"`), p.each(deletedList, deletion)...)
-	if p.OLM != OLMRuns {
-		s.Title = "Delete what only OLM used, start OLM, and verify"
-		s.Run = append(s.Run, p.start()...)
-	}
-	s.Run = append(s.Run, p.Commands.Again)
+	s.Run = append(append(s.Run, p.start()...), p.Commands.Again)
 	p.add(s)
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,7 +29,11 @@ type Plan struct {
 	Steps []Step
 	Back  []string // the commands of the way back from any moment after the point; none if there is no point
 	Notes []string // about GitOps engines
-	Lost  []string // rights that somebody loses, a line for each subject and place
+	File  string   // its own name, from the directory in which its commands run
+
+	// Warnings are about updates that wait, and deletes that will.
+	Warnings []string
+	Lost     []string // rights that somebody loses, a line for each subject and place
 
 	// Known are the restarts and lost rights that the report of the comparison names. The check of the step about
 	// reviewing has them as its baseline, so that it fails for everything else.
@@ -67,13 +72,15 @@ type planner struct {
 	Options
 	state     *State
 	result    *Verification // the cluster and what the new file renders to
+	rendered  []map[string]any
 	departure *departure
 	plan      *Plan
 }
 
 // NewPlan returns the steps to the form that is rendered. asOLM is what profile olm renders of the operators that leave
 // OLM: it explains what OLM made. It is an error if OLM has not settled, if the dump lacks a kind that the plan is
-// about, if an operator that stays needs one that leaves, and if OLM cannot run on while an operator leaves.
+// about
+// and if an operator that stays needs one that leaves.
 func NewPlan(s *State, rendered, asOLM []map[string]any, o Options) (*Plan, error) {
 	if o.To == "" {
 		o.To = generate.ProfileOLM
@@ -84,20 +91,13 @@ func NewPlan(s *State, rendered, asOLM []map[string]any, o Options) (*Plan, erro
 	}
 	p := &planner{Options: o, state: s, result: v, departure: v.departure}
 	err = errors.Join(s.checkComplete(o.To), s.checkSettled(), p.departure.checkDependants())
-	// OLM gives CSVs of a group with a ServiceAccount another reason each time it looks at the group (OLM:
-	// pkg/controller/operators/olm/operatorgroup.go, syncOperatorGroups)
-	for _, op := range p.departure.operators {
-		if o.OLM == OLMRuns && op.Group.Spec.ServiceAccountName != "" {
-			err = errors.Join(err, manifest.WithHint(fmt.Errorf("%s: %s has spec.serviceAccountName: a running OLM "+
-				"would reconcile the operator again and again", op.Object.Identity(), op.Group.Object.Identity()),
-				"let OLM be stopped while this operator leaves"))
-		}
-	}
 	if err != nil {
 		return nil, err
 	}
 	p.plan = &Plan{To: o.To, About: text.Count(len(s.All()), "operator"), Lost: v.Lost, Known: v.known(),
-		Notes: engineNotes(o.To, o.Directory, o.Parts)}
+		Notes: engineNotes(o.To, o.Directory, o.Parts), File: o.Plan,
+		Warnings: append(s.approvals(p.departure.operators), s.held(p.departure.operators)...)}
+	p.rendered = rendered
 	if at := s.newest(); at != "" {
 		p.plan.About += ", as of " + at + ", the newest time in " + strings.Join(o.Dumps, " ")
 	}
@@ -114,6 +114,7 @@ func NewPlan(s *State, rendered, asOLM []map[string]any, o Options) (*Plan, erro
 	if o.To == generate.ProfileClusterExtension {
 		p.migrate()
 	}
+	p.plan.About += ". " + p.down()
 	for _, l := range p.plan.Lists {
 		if err := l.check(); err != nil {
 			return nil, err
@@ -142,6 +143,7 @@ const (
 	operatorsList, groupsList, subscriptionsList = "operators", "groups", "subscriptions"
 	selectorsList, deletedList, createdList      = "selectors", "deleted", "created"
 	movedList, directoriesList                   = "moved", "directories"
+	certificatesList, injectedList               = "certificates", "injected"
 )
 
 // word is what the API server takes as a name. A row of a list is words, and an option of kubectl is none.
@@ -184,9 +186,6 @@ func (p *planner) lists() {
 			olm.LabelOwner+"="+o.CSV.Name+","+olm.LabelCopiedFrom+"="+o.Group.Namespace)
 		row := o.CSV.Name + " " + o.Group.Namespace + " " + strings.TrimPrefix(olm.ComponentLabel(o.component()),
 			olm.LabelComponent)
-		if p.OLM == OLMRuns {
-			row += " " + string(withoutServed(o.Object))
-		}
 		operators = append(operators, row)
 		if sub := o.Subscription; sub != nil {
 			subscriptions = append(subscriptions, strings.Join([]string{sub.Name, sub.Namespace, o.CSV.Name,
@@ -196,9 +195,7 @@ func (p *planner) lists() {
 	for _, g := range p.state.Groups {
 		if d.takesNamespace(g.Namespace) {
 			groups = append(groups, g.Name+" "+g.Namespace)
-			if p.OLM != OLMRuns { // a running one would label again what it reconciles for a group
-				selectors = append(selectors, ofOwner(g.Name, g.Namespace, operatorsv1.OperatorGroupKind))
-			}
+			selectors = append(selectors, ofOwner(g.Name, g.Namespace, operatorsv1.OperatorGroupKind))
 		}
 	}
 	for _, o := range p.state.Dump.Objects {
@@ -209,8 +206,7 @@ func (p *planner) lists() {
 			deleted = append(deleted, row(o))
 		}
 	}
-	// First InstallPlans, Subscriptions, which own them, and OperatorConditions: a running OLM makes the Role of one
-	// anew as long as it is there (OLM: pkg/controller/operators/operatorcondition_controller.go).
+	// First InstallPlans, Subscriptions, which own them, and OperatorConditions.
 	order := []string{"others", "operatorconditions", "subscriptions", "installplans"}
 	rank := func(row string) int { return max(0, slices.Index(order, row[:strings.Index(row+".", ".")])) }
 	slices.SortStableFunc(deleted, func(a, b string) int { return rank(b) - rank(a) })
@@ -218,19 +214,19 @@ func (p *planner) lists() {
 		deleted = append(deleted, "operators.operators.coreos.com "+o.component())
 	}
 	created := lists.Map(lists.Filter(p.result.Objects, func(c Compared) bool {
-		return c.Verdict == RenderedOnly && !c.unknown && c.kind != crdKind && c.kind != "Namespace"
+		made := !c.unknown || slices.Contains(certificateKinds, c.kind)
+		return c.Verdict == RenderedOnly && made && c.kind != crdKind && c.kind != "Namespace"
 	}), func(c Compared) string { return c.name })
-	columns := "csv ns component"
-	if p.OLM == OLMRuns {
-		columns += " empty"
-	}
-	add(operatorsList, columns, operators)
+	add(operatorsList, "csv ns component", operators)
 	add(groupsList, "group ns", groups)
 	add(subscriptionsList, "sub ns csv updated", subscriptions)
 	add(selectorsList, "selector", selectors)
 	add(deletedList, "kind name ns", deleted)
 	add(createdList, "kind name ns", created)
 	add(directoriesList, "dir", p.directories())
+	certificates, injected := p.certificates()
+	add(certificatesList, "name ns secret", certificates)
+	add(injectedList, "kind name secret ns", injected)
 }
 
 const timeFormat = "2006-01-02T15:04:05Z"
@@ -259,11 +255,12 @@ const deletion = "kubectl delete " + named + " --ignore-not-found --cascade=orph
 // before is what changes nothing: the backup and the review.
 func (p *planner) before() {
 	s := Step{Title: "Back up, render, review and commit",
-		Text: []string{"The first command fails if the operators have changed since the dump: make a new one, and " +
-			"plan again. before/ and before-*/ then have their objects as they are, hand edits included. The " +
-			"comparison lists what applying changes; the last command asks the API server, and changes nothing. " +
-			"Undo: `git revert HEAD`."},
+		Text: []string{"The first command fails if an operator has changed since the dump, or what is rendered was " +
+			"edited: make a new dump, and plan again. before/ and before-*/ then have their objects as they are in the " +
+			"dump, hand edits included, but no Secrets: certificates and passwords are not in it. The comparison lists " +
+			"what applying changes; the last commands ask the API server, and change nothing. Undo: `git revert HEAD`."},
 		Run: []string{p.Commands.Since, p.Commands.Backup, p.Commands.Render, p.Commands.Verify}}
+	s.Text = append(s.Text, p.plan.Warnings...)
 	if len(p.plan.Known) > 0 {
 		s.Run[3] = p.Commands.VerifyKnown
 		s.Text = append(s.Text, p.harm()+": "+p.Commands.Known+" lists that, and the comparison fails for "+
@@ -273,16 +270,24 @@ func (p *planner) before() {
 		s.Text = append(s.Text, "The API server refuses to change "+text.And(refused)+": bring the file to what "+
 			"the cluster has.")
 	}
-	if len(p.departure.operators) > 0 && p.To != generate.ProfileClusterExtension {
-		s.Run = append(s.Run, p.apply("--dry-run=server")...)
+	if len(p.departure.operators) > 0 {
+		s.Run = append(s.Run, p.each(createdList, notThere)...)
+		if p.To != generate.ProfileClusterExtension {
+			s.Run = append(s.Run, p.apply("--dry-run=server")...)
+		}
 	}
 	p.add(s)
 	if by := p.state.bringers(p.departure.operators); len(by) > 0 {
-		p.add(Step{Title: "Stop what would bring the Subscriptions back", Text: []string{"Suspend these, or take the " +
-			"Subscriptions and OperatorGroups out of what they apply, without pruning: " + strings.Join(by, "; ") +
-			". Undo: resume them."}})
+		p.add(Step{Title: "Stop what would bring the operators back", Text: []string{"These apply objects of the " +
+			"operators. Suspend them, or take the objects out of what they apply, without pruning:\n* " +
+			strings.Join(by, "\n* ") + "\n\nUndo: resume them."}})
 	}
 }
+
+// notThere fails for an object that somebody else has made since the dump, which the undo would delete.
+const notThere = "by=$(kubectl get " + named + " --ignore-not-found --show-managed-fields -o " +
+	"'jsonpath={.metadata.managedFields[*].manager}'); " + `case " $by " in "  "|*" ` + manager + ` "*) ;; *) ` +
+	`echo "$kind $ns/$name is there: $by made it" >&2; exit 1;; esac`
 
 func (p *planner) harm() string {
 	var out []string
@@ -301,17 +306,34 @@ func (p *planner) directories() (list []string) {
 	if len(p.Parts) == 0 {
 		return nil
 	}
-	return append([]string{p.Directory}, lists.Map(p.Parts, func(part string) string {
-		return path.Join(p.Directory, part)
+	return append([]string{p.rendersTo()}, lists.Map(p.Parts, func(part string) string {
+		return path.Join(p.rendersTo(), part)
 	})...)
 }
+
+// rendersTo returns the directory that the file renders to, from the one in which the commands run.
+func (o *Options) rendersTo() string { return path.Join(filepath.ToSlash(o.Dir), o.Directory) }
 
 // apply returns the commands that apply what is rendered. No kustomization.yaml lists the directory of a tenant.
 func (p *planner) apply(options ...string) []string {
 	if len(p.Parts) == 0 {
-		return []string{applied(Quote(p.Directory), options...)}
+		return []string{applied(Quote(p.rendersTo()), options...)}
 	}
 	return p.each(directoriesList, applied(`"$dir"`, options...))
+}
+
+// kept returns the commands that add what applying is about to replace to the backup: nothing can keep others from
+// writing between the guard and the apply.
+func (p *planner) kept() []string {
+	if len(p.Parts) == 0 {
+		return []string{keptOf(Quote(p.rendersTo()))}
+	}
+	return p.each(directoriesList, keptOf(`"$dir"`))
+}
+
+func keptOf(dir string) string {
+	return "{ echo ---; kubectl get --ignore-not-found --show-managed-fields -o yaml -k " + dir +
+		"; } >> before/replaced.yaml"
 }
 
 // takeOver applies what is rendered, and then runs other commands. The undo brings the objects of the backup back and
@@ -378,8 +400,10 @@ func engineNotes(to generate.Profile, dir string, parts []string) (notes []strin
 // Markdown returns the plan for a person. script and back name the files with its commands and with the way back.
 func (p *Plan) Markdown(script, back string) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# From OLM v0 to profile %s\n\n%s. %s has these commands, and the lists that they read at "+
-		"its top. Run them step by step in a shell with `set -eu`; each can run twice.", p.To, p.About, script)
+	fmt.Fprintf(&b, "# From OLM v0 to profile %s\n\n%s %s has these commands, and the lists that they read at its top. "+
+		"Run them step by step in a shell with `set -eu`, in the directory from which this file is %s. If a command "+
+		"fails, mend what it names, and run its step again as a whole: each command can run twice, and leaves what is "+
+		"done.", p.To, p.About, script, Quote(p.File))
 	if len(p.Back) > 0 {
 		fmt.Fprintf(&b, " %s is the way back.", back)
 	}
@@ -406,6 +430,9 @@ func (p *Plan) Markdown(script, back string) []byte {
 func (p *Plan) header(b *strings.Builder, about string) {
 	fmt.Fprintf(b, "#!/bin/sh\n# %s\necho 'This script is to be read: run its commands step by step.' >&2\nexit "+
 		"1\n\nset -eu\n", about)
+	if p.File != "" {
+		fmt.Fprintf(b, "test -f %s # the directory in which the commands run\n", Quote(p.File))
+	}
 	for _, l := range p.Lists {
 		if l.Columns != "" {
 			fmt.Fprintf(b, "# %s\n", l.Columns)
@@ -422,7 +449,7 @@ func (p *Plan) Script(plan string) []byte {
 		fmt.Fprintf(&b, "\n# %d. %s\n", i+1, s.Title)
 		if len(s.Guard) > 0 {
 			b.WriteString(strings.Join(s.Guard, "\n") +
-				"\n# The guard has passed. If the rest stops in the middle, go on from here.\n")
+				"\n# The guard has passed.\n")
 		}
 		for _, c := range s.Run {
 			b.WriteString(c + "\n")

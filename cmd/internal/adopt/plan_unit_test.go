@@ -101,10 +101,8 @@ func TestPlans(t *testing.T) {
 		rendered []map[string]any
 	}{
 		{"stopped", list, []string{"ferry", "tug"}, Options{To: generate.ProfilePlain}, renderedPort()},
-		{"running", list, []string{"ferry", "tug"}, Options{To: generate.ProfilePlain, OLM: OLMRuns}, renderedPort()},
 		{"all", list, []string{"ferry", "tug", "barge"}, Options{To: generate.ProfilePlain}, renderedPort()[:2]},
-		{"all-running", list, []string{"ferry", "tug", "barge"}, Options{To: generate.ProfilePlain, OLM: OLMRuns}, renderedPort()[:2]},
-		{"one-of-a-group", list, []string{"tug"}, Options{To: generate.ProfilePlain, OLM: OLMRuns}, nil},
+		{"one-of-a-group", list, []string{"tug"}, Options{To: generate.ProfilePlain}, nil},
 		{"openshift", shift(port(), openShift), []string{"barge"}, Options{To: generate.ProfileOLMv1}, nil},
 		{"stays", ferry(), []string{"ferry"}, Options{}, ferry()},
 		{"subscription", ferry(), []string{"ferry"}, Options{To: generate.ProfileSubscription}, ferry()},
@@ -112,7 +110,6 @@ func TestPlans(t *testing.T) {
 		{"migration", migrating(), []string{"ferry"}, Options{To: generate.ProfileClusterExtension}, nil},
 		{"part-of-a-migration", ready, []string{"ferry", "tug"}, Options{To: generate.ProfileClusterExtension}, nil},
 		{"no-migration", ready, []string{"tug"}, Options{To: generate.ProfileClusterExtension}, nil},
-		{"part-of-a-migration-running", ready, []string{"ferry", "tug"}, Options{To: generate.ProfileClusterExtension, OLM: OLMRuns}, nil},
 	} {
 		c.options.Directory = "out"
 		c.options.Commands = Commands{Since: "SINCE", Backup: "BACKUP", Render: "RENDER", Part: []string{"PART"}, Verify: "VERIFY", Again: "AGAIN", Known: "KNOWN", VerifyKnown: "VERIFY BUT KNOWN"}
@@ -126,7 +123,7 @@ func TestPlans(t *testing.T) {
 		if part := strings.HasPrefix(c.name, "part-of-a-migration"); strings.Contains(string(p.WayBack("plan.md")), migratedToo) != part {
 			t.Errorf("%s: that OLM v1 runs operators of the backup is said: %t", c.name, !part)
 		}
-		if c.name == "stopped" || c.name == "running" {
+		if c.name == "stopped" {
 			golden.CheckFile(t, filepath.Join("testdata", "plans", c.name+".sh"), slices.Concat(p.Script("plan.md"), p.WayBack("plan.md")), update)
 		}
 	}
@@ -166,8 +163,7 @@ func TestShortReport(t *testing.T) {
 	}
 }
 
-// A plan is refused while OLM has something to do, if one that stays needs one that leaves, and beside a running OLM for
-// a group with a ServiceAccount.
+// A plan is refused while OLM has something to do, and if one that stays needs one that leaves.
 func TestPlanRefused(t *testing.T) {
 	needed := append(ferry(), with(tug("harbour"), "ClusterServiceVersion", `spec: {customresourcedefinitions: {required: [{name: ferries.example.com, version: v1, kind: Ferry}]}}`)...)
 	account := with(ferry(), "OperatorGroup", `spec: {serviceAccountName: a}`)
@@ -179,10 +175,9 @@ func TestPlanRefused(t *testing.T) {
 	}{
 		{"one that another one needs", needed, Options{To: generate.ProfilePlain}, "tug.v1.0.0 stays with OLM and needs ferries.example.com of ferry.v1.0.0"},
 		{"one that another one needs, and OLM goes on", needed, Options{}, ""},
-		{"nothing", ferry(), Options{To: generate.ProfilePlain, OLM: OLMRuns}, ""},
+		{"nothing", ferry(), Options{To: generate.ProfilePlain}, ""},
 		{"a pending CSV", with(ferry(), "ClusterServiceVersion", `status: {phase: Pending}`), Options{}, "OLM has not settled"},
 		{"a pending CSV that leaves", with(ferry(), "ClusterServiceVersion", `status: {phase: Pending}`), Options{To: generate.ProfilePlain}, "OLM has not settled"},
-		{"an account", account, Options{To: generate.ProfilePlain, OLM: OLMRuns}, "has spec.serviceAccountName: a running OLM"},
 		{"an account, and OLM is stopped", account, Options{To: generate.ProfilePlain}, ""},
 	} {
 		_, err := NewPlan(mustSelect(t, cluster(t, c.list), "ferry"), nil, nil, c.o)

@@ -120,12 +120,12 @@ func (c *Compared) findings() (list []findings.Finding) {
 		case slices.Contains(c.Restarts, x.Field):
 			rule, level, hint = restartRule, findings.Error,
 				"take the cluster's value into the file, with config or with a patch, or plan the restart"
-		case !x.Applied && strings.HasPrefix(x.Field, installedAlongside):
+		case !x.Applied && (x.scaled || strings.HasPrefix(x.Field, installedAlongside)):
 			rule, level = "left-in-cluster", findings.Note
 		case !x.Applied:
 			rule, hint = "left-in-cluster", "take it into the file with a patch, or remove it in the cluster"
 		}
-		list = append(list, c.finding(rule, level, x.Field, says+": "+c.Reason, hint))
+		list = append(list, c.finding(rule, level, x.Field, says+": "+x.Reason, hint))
 	}
 	return list
 }

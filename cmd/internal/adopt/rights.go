@@ -9,8 +9,10 @@ import (
 
 	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -33,7 +35,13 @@ func (s *State) Left(rendered []map[string]any) []*Operator {
 func (s *State) VerifyLeaving(rendered []map[string]any, leaving []*Operator, asOLM []map[string]any) (v *Verification,
 	err error) {
 	v = s.Verify(rendered)
-	v.departure = newDeparture(s, leaving, v, s.Verify(asOLM))
+	made := s.Verify(asOLM)
+	byKey := lists.By(made.Objects, func(c Compared) string { return c.key })
+	for i := range v.Objects {
+		c := byKey[v.Objects[i].key]
+		v.Objects[i].byForm(&c)
+	}
+	v.departure = newDeparture(s, leaving, v, made)
 	v.Lost, err = v.departure.lostRights(rendered)
 	return v, err
 }
@@ -110,26 +118,47 @@ func (s *State) evaluate(applied map[string]normalize.Object, deleted func(*dump
 	var before, after []*manifest.Object
 	for _, kind := range append(slices.Clone(rbacKinds), "ServiceAccount") {
 		for _, o := range s.Dump.OfKind(kind) {
-			value := o.Value()
+			value := spelled(o.Value())
 			before = append(before, manifest.New(value))
 			now, ok := applied[o.Key()]
 			delete(applied, o.Key())
 			switch {
 			case ok:
-				after = append(after, manifest.New(appliedOver(value, now)))
+				after = append(after, manifest.New(spelled(appliedOver(value, now))))
 			case !deleted(o):
 				after = append(after, manifest.New(value))
 			}
 		}
 	}
 	for _, key := range lists.Keys(applied) {
-		after = append(after, manifest.New(applied[key]))
+		after = append(after, manifest.New(spelled(applied[key])))
 	}
 	if old, err = permissions.Evaluate(permissions.Input{Objects: before}); err != nil {
 		return nil, nil, err
 	}
 	now, err = permissions.Evaluate(permissions.Input{Objects: after})
 	return old, now, err
+}
+
+// spelled returns a role with the verbs of the API server in place of a star, where its APIs are those of CRDs: nobody
+// can do anything else there (k8s.io/apiserver: pkg/endpoints/request/requestinfo.go).
+func spelled(role map[string]any) map[string]any {
+	builtIn := func(group any) bool {
+		_, known := olm.NamespacedResource(fmt.Sprint(group), "")
+		return known || group == rbac.All
+	}
+	rules := normalize.List(role, "rules")
+	for i, r := range rules {
+		groups, _ := r["apiGroups"].([]any)
+		verbs, _ := r["verbs"].([]any)
+		if len(verbs) == 1 && verbs[0] == rbac.All && !slices.ContainsFunc(groups, builtIn) {
+			rules[i] = maps.Clone(r)
+			rules[i]["verbs"] = text.Values(rbac.Verbs)
+		}
+	}
+	role = maps.Clone(role)
+	role["rules"] = text.Values(rules)
+	return role
 }
 
 // givenBack returns the rights that somebody gains if the rendered roles and bindings are applied that the cluster does

@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -271,6 +273,9 @@ func (s *State) checkSettled() error {
 		}
 		waits = append(waits, s.runningPlans(o)...)
 	}
+	waits = append(waits, lists.Map(s.going(s.All()), func(o *dump.Object) string {
+		return o.Identity() + " is being deleted since " + o.DeletionTimestamp
+	})...)
 	if len(waits) == 0 {
 		return nil
 	}
@@ -294,6 +299,45 @@ func (s *State) runningPlans(o *Operator) (waits []string) {
 		}
 	}
 	return waits
+}
+
+// approvals name the updates that wait for somebody to approve them, and what becomes of them.
+func (s *State) approvals(leaving []*Operator) (list []string) {
+	for _, object := range s.Dump.OfKind(v1alpha1.InstallPlanKind) {
+		plan := &v1alpha1.InstallPlan{}
+		_ = object.Decode(plan) // Read has decoded it
+		waits := lists.Filter(s.All(), func(o *Operator) bool {
+			return o.Subscription != nil && o.Group.Namespace == object.Namespace &&
+				slices.Contains(plan.Spec.ClusterServiceVersionNames, o.Subscription.Status.CurrentCSV) &&
+				o.Subscription.Status.CurrentCSV != o.CSV.Name
+		})
+		if len(waits) == 0 || plan.Status.Phase != v1alpha1.InstallPlanPhaseRequiresApproval {
+			continue
+		}
+		then := "it goes on to wait, and OLM installs it when somebody approves it"
+		if slices.ContainsFunc(waits, func(o *Operator) bool { return slices.Contains(leaving, o) }) {
+			then = "the plan deletes it, and the update is left to Git; to have it first, approve it, and plan again " +
+				"from a new dump"
+		}
+		list = append(list, oneLine(fmt.Sprintf("%s waits for approval of %s: %s", object.Identity(),
+			text.And(plan.Spec.ClusterServiceVersionNames), then)))
+	}
+	return list
+}
+
+// held names the finalizers, beside OLM's and Kubernetes' own, of what a plan deletes: a delete ends when their owners
+// take them away, some of which may wait for OLM.
+func (s *State) held(leaving []*Operator) (list []string) {
+	t := newTies(s, leaving)
+	own := []string{olm.Finalizer, metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
+	for _, o := range s.Dump.Objects {
+		other := lists.Filter(o.Finalizers, func(f string) bool { return !slices.Contains(own, f) })
+		if len(other) > 0 && (t.about(o) || slices.Contains(ofOLM, o.Kind) && t.takesNamespace(o.Namespace)) {
+			list = append(list, oneLine(o.Identity()+" has the finalizer "+text.And(other)+": its delete ends when the "+
+				"owner of that takes it away, and OLM is down meanwhile"))
+		}
+	}
+	return list
 }
 
 // certified reports whether an operator has webhooks or APIs of its own, for which OLM makes certificates.

@@ -9,12 +9,14 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -23,42 +25,113 @@ import (
 var SinceRules = []findings.Rule{{ID: "moved", Text: "OLM or a person has changed an operator since the dump"}}
 
 // Since returns what has changed of the adopted operators since an earlier dump: ClusterServiceVersions, Subscriptions,
-// InstallPlans and OperatorGroups that are new, gone, made anew or written. A plan is of the moment of its dump.
-func (s *State) Since(earlier *State) (list []findings.Finding) {
+// InstallPlans and OperatorGroups that are new, gone, made anew or written, what is being deleted, and what somebody has
+// written into objects that are rendered, which applying would write over. A plan is of the moment of its dump. As long
+// as OLM is down, a ClusterServiceVersion that is gone, or that leaves what it owns, is the plan's own work.
+func (s *State) Since(earlier *State, rendered []map[string]any) (list []findings.Finding) {
 	now, was := s.steered(earlier), earlier.steered(earlier)
+	move := func(o *dump.Object, what string, leaves bool) {
+		f := movedSince(o, "", what)
+		if leaves && o.Kind == v1alpha1.ClusterServiceVersionKind && s.olmIsDown() {
+			f.Level, f.Hint = findings.Note, ""
+			f.Message += ", and OLM is down: the plan goes on with the other operators"
+		}
+		list = append(list, f)
+	}
 	for _, o := range earlier.Dump.Objects {
-		if was[o.Key()] == nil {
-			continue
-		}
-		n := now[o.Key()]
-		var what string
-		switch {
-		case n == nil:
-			what = "is gone"
-		case n.UID != o.UID:
-			what = "was made anew"
-		case n.ResourceVersion != o.ResourceVersion:
-			what = "was changed: " + o.ResourceVersion + " is now " + n.ResourceVersion
-			if a, b := phase(o), phase(n); a != b {
-				what = "was " + a + " and is " + b
+		if was[o.Key()] != nil {
+			n := now[o.Key()]
+			if what := movedTo(o, n); what != "" {
+				move(cmp.Or(n, o), what, n == nil)
 			}
-		default:
-			continue
 		}
-		list = append(list, movedSince(cmp.Or(n, o), what))
 	}
 	for _, o := range s.Dump.Objects {
 		if now[o.Key()] != nil && was[o.Key()] == nil {
-			list = append(list, movedSince(o, "is new"))
+			move(o, "is new since the dump", false)
 		}
 	}
+	for _, o := range s.going(earlier.All()) {
+		move(o, "is being deleted", leaves(o))
+	}
+	list = append(list, s.edits(earlier, rendered)...)
 	findings.Sort(list)
 	return list
 }
 
-func movedSince(o *dump.Object, what string) findings.Finding {
+// movedTo returns what has become of an object of OLM; "" if it is as it was, or is being deleted.
+func movedTo(o, n *dump.Object) string {
+	switch {
+	case n == nil:
+		return "is gone since the dump"
+	case n.UID != o.UID:
+		return "was made anew since the dump"
+	case n.ResourceVersion == o.ResourceVersion, n.DeletionTimestamp != "":
+		return ""
+	case phase(o) != phase(n):
+		return "was " + phase(o) + " and is " + phase(n) + " since the dump"
+	}
+	return "was changed since the dump: " + o.ResourceVersion + " is now " + n.ResourceVersion
+}
+
+// edits returns what has been written since an earlier dump into objects that are rendered, and that is not what is
+// rendered. What an autoscaler writes stays, because no plan applies it.
+func (s *State) edits(earlier *State, rendered []map[string]any) (list []findings.Finding) {
+	v := &verifier{State: s, kept: newTies(s, s.notAdopted())}
+	for _, r := range rendered {
+		r := normalize.Object(asJSON(r))
+		was, n := earlier.twin(r), s.twin(r)
+		switch {
+		case was == nil || n == nil && !s.Dump.Has(was.Kind) || v.leftOut(was):
+		case n == nil || n.UID != was.UID:
+			list = append(list, movedSince(cmp.Or(n, was), "", movedTo(was, n)))
+		default:
+			left := v.pair(n, r).Changes
+			for _, x := range v.pair(n, was.Value()).Changes {
+				applied := !slices.ContainsFunc(left, func(y Change) bool {
+					return strings.HasPrefix(x.Field, y.Field) || strings.HasPrefix(y.Field, x.Field)
+				})
+				if !applied && !x.scaled {
+					list = append(list, movedSince(n, x.Field, "was "+cmp.Or(x.Rendered, "not there")+" and is "+
+						cmp.Or(x.Cluster, "not there")+strings.TrimSuffix(" by "+x.By, " by ")+" since the dump"))
+				}
+			}
+		}
+	}
+	return list
+}
+
+func movedSince(o *dump.Object, field, what string) findings.Finding {
 	return findings.Finding{Rule: "moved", Level: findings.Error, File: o.File, Line: o.Line, Object: o.Identity(),
-		Message: what + " since the dump", Hint: "make a new plan of a new dump"}
+		Field: field, Message: what, Hint: "make a new plan of a new dump"}
+}
+
+// going returns what is being deleted of operators: their namespaces, their CRDs, what OLM has about them, and what is
+// tied to that.
+func (s *State) going(operators []*Operator) []*dump.Object {
+	t := newTies(s, operators)
+	return lists.Filter(s.Dump.Objects, func(o *dump.Object) bool {
+		if _, copied := o.Copied(); o.DeletionTimestamp == "" || copied {
+			return false
+		}
+		return t.tied(o) || slices.ContainsFunc(operators, func(op *Operator) bool {
+			return op.marks(o) || o.Key() == op.Group.Object.Key() || o.Kind == crdKind && op.owns(o.Name) ||
+				o.Kind == "Namespace" && o.Name == op.Group.Namespace
+		})
+	})
+}
+
+// leaves reports whether an object is deleted with --cascade=orphan, and not by OLM's finalizer: what it owns stays.
+func leaves(o *dump.Object) bool {
+	return slices.Contains(o.Finalizers, metav1.FinalizerOrphanDependents) &&
+		!slices.Contains(o.Finalizers, olm.Finalizer)
+}
+
+// olmIsDown reports whether no Deployment of OLM asks for a pod that installs operators.
+func (s *State) olmIsDown() bool {
+	return !slices.ContainsFunc(s.Dump.OfKind("Deployment"), func(d *dump.Object) bool {
+		return slices.Contains(olmDeployments, d.Name) && normalize.At(d.Value(), "spec")["replicas"] != float64(0)
+	})
 }
 
 // phase returns what the status of an object of OLM says first.
@@ -138,53 +211,130 @@ func (s *State) checkComplete(to generate.Profile) error {
 		"add the output of: "+dump.Command(kinds...))
 }
 
-// bringers names what would bring the Subscriptions and OperatorGroups of operators back, and what it would bring.
-func (s *State) bringers(operators []*Operator) (list []string) {
-	for _, op := range operators {
-		objects := []*dump.Object{op.Group.Object}
-		if op.Subscription != nil {
-			objects = append(objects, s.Dump.Get(v1alpha1.SubscriptionKind, op.Group.Namespace, op.Subscription.Name))
+// bringers names what applies objects of operators again and again, what of them, what to do, and what happens if one
+// does not.
+func (s *State) bringers(operators []*Operator) []string {
+	t := newTies(s, operators)
+	found := map[applier][]string{}
+	for _, o := range s.Dump.Objects {
+		asks := slices.ContainsFunc(operators, func(op *Operator) bool {
+			return op.isAbout(o) && o.Kind == v1alpha1.SubscriptionKind || o == op.Group.Object
+		})
+		if _, copied := o.Copied(); copied || !asks && !t.about(o) && !t.tied(o) {
+			continue
 		}
-		for _, o := range objects {
-			if by := bringer(o); by != "" {
-				list = lists.Add(list, by+" of "+o.Identity())
+		for _, by := range s.bringersOf(o, asks) {
+			found[by] = append(found[by], o.Identity())
+		}
+	}
+	for _, o := range s.Dump.OfKind("OperatorPolicy") {
+		spec := normalize.At(o.Value(), "spec")
+		sub := normalize.At(spec, "subscription")
+		for _, op := range operators {
+			if strings.EqualFold(fmt.Sprint(spec["remediationAction"]), "enforce") && sub["name"] == op.Package &&
+				(sub["namespace"] == nil || sub["namespace"] == op.Group.Namespace) {
+				by := applier{policy, o.Namespace + "/" + o.Name}
+				found[by] = append(found[by], "package "+op.Package)
 			}
 		}
 	}
+	var list []string
+	for by, objects := range found {
+		list = append(list, oneLine(by.name+" "+by.of+" ("+text.FirstOf(mostNamed, lists.Unique(objects))+"): "+by.then))
+	}
+	slices.Sort(list)
 	return list
 }
 
+// engine is what applies objects again, and the advice about it.
+type engine struct{ name, then string }
+
+// applier is an engine, and what of it applies objects: its name.
+type applier struct {
+	engine
+	of string
+}
+
+var (
+	argo = engine{"Argo CD's Application", "remove spec.syncPolicy.automated, or the next sync applies them again, and " +
+		"OLM installs the operator a second time"}
+	flux = engine{"Flux's Kustomization", "flux suspend kustomization, or the next reconciliation, a few minutes later, " +
+		"applies them again, and OLM installs the operator a second time"}
+	fluxHelm = engine{"Flux's HelmRelease", "flux suspend helmrelease, or its next upgrade applies them again"}
+	chart    = engine{"the Helm release", "take them out of the chart, or the next helm upgrade applies them again"}
+	policy   = engine{"the OperatorPolicy", "set spec.remediationAction to inform, or ACM makes the Subscription again " +
+		"at once, and OLM installs the operator a second time"}
+)
+
 // marks are the labels and annotations of what applies objects from Git again and again (Argo CD: common/common.go;
-// Flux: kustomize-controller and helm-controller, internal/controller; config-policy-controller: controllers).
-var marks = []struct{ key, by string }{
-	{"argocd.argoproj.io/tracking-id", "Argo CD's Application "},
-	{"argocd.argoproj.io/instance", "Argo CD's Application "},
-	{"kustomize.toolkit.fluxcd.io/name", "Flux's Kustomization "},
-	{"helm.toolkit.fluxcd.io/name", "Flux's HelmRelease "},
-	{"operatorpolicy.policy.open-cluster-management.io/managed", "the OperatorPolicy "},
+// Flux: kustomize-controller and helm-controller, internal/controller; Helm: pkg/action/validate.go;
+// config-policy-controller: controllers).
+var marks = []struct {
+	key string
+	by  engine
+}{
+	{"argocd.argoproj.io/tracking-id", argo},
+	{"argocd.argoproj.io/instance", argo},
+	{"kustomize.toolkit.fluxcd.io/name", flux},
+	{"helm.toolkit.fluxcd.io/name", fluxHelm},
+	{"meta.helm.sh/release-name", chart},
+	{"operatorpolicy.policy.open-cluster-management.io/managed", policy},
 }
 
 // writers are the field managers of the same.
-var writers = map[string]string{"argocd-controller": "Argo CD", "kustomize-controller": "Flux",
-	"helm-controller": "Flux"}
+var writers = map[string]engine{"argocd-controller": argo, "kustomize-controller": flux, "helm-controller": fluxHelm}
 
-// bringer returns what applies an object from Git; "" if nothing is known to.
-func bringer(o *dump.Object) string {
+// bringersOf returns what applies an object from Git; nothing if nothing is known to. asks is true for what only a
+// person or an engine makes.
+func (s *State) bringersOf(o *dump.Object, asks bool) (list []applier) {
 	for _, m := range marks {
 		value := cmp.Or(o.Annotations[m.key], o.Labels[m.key])
-		if value == "" {
+		if value == "" || m.by == chart && o.Labels["helm.toolkit.fluxcd.io/name"] != "" {
 			continue
 		}
-		if prefix, ok := strings.CutSuffix(m.key, "/name"); ok {
-			value = cmp.Or(o.Annotations[prefix+"/namespace"], o.Labels[prefix+"/namespace"]) + "/" + value
+		if prefix, ok := strings.CutSuffix(m.key, "name"); ok {
+			if ns := cmp.Or(o.Annotations[prefix+"namespace"], o.Labels[prefix+"namespace"]); ns != "" {
+				value = ns + "/" + value
+			}
 		}
 		value, _, _ = strings.Cut(value, ":") // a tracking ID goes on with the object
-		return m.by + oneLine(value)
+		list = append(list, applier{m.by, value})
+	}
+	if app := o.Labels[s.instanceLabel()]; app != "" && len(list) == 0 && (asks || s.tracks(app)) {
+		if !s.tracks(app) {
+			app += ", if there is one: its label is on them"
+		}
+		list = append(list, applier{argo, app})
+	}
+	if len(list) > 0 {
+		return list
 	}
 	for _, m := range o.ManagedFields() {
-		if by := writers[m.Manager]; by != "" {
-			return by
+		if by, ok := writers[m.Manager]; ok {
+			return []applier{{by, "of field manager " + m.Manager}}
 		}
 	}
-	return ""
+	return nil
+}
+
+// argoSettings returns the settings of Argo CD, if the dump has them.
+func (s *State) argoSettings() map[string]any {
+	for _, o := range s.Dump.OfKind("ConfigMap") {
+		if o.Name == "argocd-cm" {
+			return normalize.At(o.Value(), "data")
+		}
+	}
+	return nil
+}
+
+// instanceLabel is the label by which Argo CD 2 tracks by default. Charts and kustomizations give it too.
+func (s *State) instanceLabel() string {
+	return cmp.Or(olm.Text(s.argoSettings()["application.instanceLabelKey"]), "app.kubernetes.io/instance")
+}
+
+// tracks reports whether an Application of a name is known, or Argo CD is known to track by label.
+func (s *State) tracks(app string) bool {
+	method := olm.Text(s.argoSettings()["application.resourceTrackingMethod"])
+	return strings.Contains(method, "label") || slices.ContainsFunc(s.Dump.OfKind("Application"),
+		func(o *dump.Object) bool { return o.Name == app })
 }

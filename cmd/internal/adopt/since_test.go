@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -21,29 +22,30 @@ func TestSince(t *testing.T) {
 	}
 	edited := func(kind, fields string) []map[string]any { return with(was(), kind, fields) }
 	for _, c := range []struct {
-		what string
-		now  []map[string]any
-		want []string
+		what     string
+		now      []map[string]any
+		rendered []map[string]any
+		want     []string
 	}{
-		{"nothing", was(), nil},
-		{"the phase of the CSV", edited("ClusterServiceVersion", `{metadata: {resourceVersion: "2"}, status: {phase: Pending}}`),
+		{"nothing", was(), nil, nil},
+		{"the phase of the CSV", edited("ClusterServiceVersion", `{metadata: {resourceVersion: "2"}, status: {phase: Pending}}`), nil,
 			[]string{"ClusterServiceVersion harbour/ferry.v1.0.0: was Succeeded and is Pending since the dump"}},
-		{"the state of the Subscription", edited("Subscription", `{metadata: {resourceVersion: "2"}, status: {state: UpgradePending}}`),
+		{"the state of the Subscription", edited("Subscription", `{metadata: {resourceVersion: "2"}, status: {state: UpgradePending}}`), nil,
 			[]string{"Subscription harbour/ferry-sub: was AtLatestKnown and is UpgradePending since the dump"}},
-		{"a phase that is gone", edited("InstallPlan", `{metadata: {resourceVersion: "2"}, status: null}`), []string{"InstallPlan harbour/p: was Complete and is without a phase since the dump"}},
-		{"a field of the group", edited("OperatorGroup", `{metadata: {resourceVersion: "2"}}`), []string{"OperatorGroup harbour/og: was changed: 1 is now 2 since the dump"}},
-		{"a group that was made anew", edited("OperatorGroup", `{metadata: {uid: new, resourceVersion: "2"}}`), []string{"OperatorGroup harbour/og: was made anew since the dump"}},
-		{"no InstallPlan", dropped(was(), "InstallPlan", "p"), []string{"InstallPlan harbour/p: is gone since the dump"}},
-		{"a new InstallPlan", append(was(), item("InstallPlan", "harbour/q", `{}`)), []string{"InstallPlan harbour/q: is new since the dump"}},
+		{"a phase that is gone", edited("InstallPlan", `{metadata: {resourceVersion: "2"}, status: null}`), nil, []string{"InstallPlan harbour/p: was Complete and is without a phase since the dump"}},
+		{"a field of the group", edited("OperatorGroup", `{metadata: {resourceVersion: "2"}}`), nil, []string{"OperatorGroup harbour/og: was changed since the dump: 1 is now 2"}},
+		{"a group that was made anew", edited("OperatorGroup", `{metadata: {uid: new, resourceVersion: "2"}}`), nil, []string{"OperatorGroup harbour/og: was made anew since the dump"}},
+		{"no InstallPlan", dropped(was(), "InstallPlan", "p"), nil, []string{"InstallPlan harbour/p: is gone since the dump"}},
+		{"a new InstallPlan", append(was(), item("InstallPlan", "harbour/q", `{}`)), nil, []string{"InstallPlan harbour/q: is new since the dump"}},
 		{"a copy, which follows its original", append(dropped(was(), "ClusterServiceVersion", "pier/ferry.v1.0.0"),
-			item("ClusterServiceVersion", "bay/ferry.v1.0.0", `{metadata: {labels: {olm.copiedFrom: harbour}}}`)), nil},
-		{"a copy of another operator", append(was(), item("ClusterServiceVersion", "harbour/tug.v1.0.0", `{metadata: {labels: {olm.copiedFrom: bay}}}`)), nil},
-		{"a condition", dropped(was(), "OperatorCondition", "ferry.v1.0.0"), nil},
-		{"what is not OLM's", dropped(was(), "ConfigMap", "c"), nil},
-		{"the group of no operator", dropped(was(), "OperatorGroup", "dock/og"), nil},
+			item("ClusterServiceVersion", "bay/ferry.v1.0.0", `{metadata: {labels: {olm.copiedFrom: harbour}}}`)), nil, nil},
+		{"a copy of another operator", append(was(), item("ClusterServiceVersion", "harbour/tug.v1.0.0", `{metadata: {labels: {olm.copiedFrom: bay}}}`)), nil, nil},
+		{"a condition", dropped(was(), "OperatorCondition", "ferry.v1.0.0"), nil, nil},
+		{"what is not OLM's", dropped(was(), "ConfigMap", "c"), nil, nil},
+		{"the group of no operator", dropped(was(), "OperatorGroup", "dock/og"), nil, nil},
 	} {
 		var got []string
-		for _, f := range cluster(t, c.now).Since(cluster(t, was())) {
+		for _, f := range cluster(t, c.now).Since(cluster(t, was()), c.rendered) {
 			got = append(got, f.Object+": "+f.Message)
 		}
 		if !slices.Equal(got, c.want) {
@@ -51,8 +53,8 @@ func TestSince(t *testing.T) {
 		}
 	}
 	all, now := cluster(t, fleet()), cluster(t, fleet(), []map[string]any{item("InstallPlan", "bay/p", `{}`)})
-	if some := mustSelect(t, all, "ferry"); len(now.Since(all)) != 1 || len(now.Since(some)) != 0 {
-		t.Errorf("an InstallPlan in bay: %+v of all operators, %+v of one in harbour", now.Since(all), now.Since(some))
+	if some := mustSelect(t, all, "ferry"); len(now.Since(all, nil)) != 1 || len(now.Since(some, nil)) != 0 {
+		t.Errorf("an InstallPlan in bay: %+v of all operators, %+v of one in harbour", now.Since(all, nil), now.Since(some, nil))
 	}
 }
 
@@ -127,7 +129,7 @@ func TestCompleteOnOpenShift(t *testing.T) {
 
 // Who applies a Subscription or an OperatorGroup from Git is named before OLM stops: it would bring back what is deleted.
 func TestBringers(t *testing.T) {
-	const title, sub, group = "Stop what would bring the Subscriptions back", " of Subscription harbour/ferry-sub", " of OperatorGroup harbour/og"
+	const title, sub, group = "Stop what would bring the operators back", " (Subscription harbour/ferry-sub)", " (OperatorGroup harbour/og)"
 	manager := func(name string) string {
 		return `{metadata: {managedFields: [{manager: kubectl, operation: Update}, {manager: ` + name + `, operation: Apply}]}}`
 	}
@@ -135,33 +137,136 @@ func TestBringers(t *testing.T) {
 		{"nobody", "Subscription", `{}`, ""},
 		{"Argo CD", "Subscription", `{metadata: {annotations: {argocd.argoproj.io/tracking-id: "ops:operators.coreos.com/Subscription:harbour/ferry-sub"}}}`, "Argo CD's Application ops" + sub},
 		{"Argo CD, by a label", "OperatorGroup", `{metadata: {labels: {argocd.argoproj.io/instance: ops}}}`, "Argo CD's Application ops" + group},
-		{"Argo CD, by a manager", "Subscription", manager("argocd-controller"), "Argo CD" + sub},
+		{"Argo CD, by a manager", "Subscription", manager("argocd-controller"), "Argo CD's Application of field manager argocd-controller" + sub},
 		{"Flux", "Subscription", `{metadata: {labels: {kustomize.toolkit.fluxcd.io/name: ops, kustomize.toolkit.fluxcd.io/namespace: flux-system}}}`, "Flux's Kustomization flux-system/ops" + sub},
 		{"a HelmRelease of Flux", "OperatorGroup", `{metadata: {labels: {helm.toolkit.fluxcd.io/name: ops, helm.toolkit.fluxcd.io/namespace: flux-system}}}`, "Flux's HelmRelease flux-system/ops" + group},
-		{"Flux, by a manager", "Subscription", manager("kustomize-controller"), "Flux" + sub},
-		{"Helm of Flux, by a manager", "Subscription", manager("helm-controller"), "Flux" + sub},
+		{"Flux, by a manager", "Subscription", manager("kustomize-controller"), "Flux's Kustomization of field manager kustomize-controller" + sub},
+		{"Helm of Flux, by a manager", "Subscription", manager("helm-controller"), "Flux's HelmRelease of field manager helm-controller" + sub},
 		{"an OperatorPolicy", "Subscription", `{metadata: {labels: {operatorpolicy.policy.open-cluster-management.io/managed: ""}, annotations: {operatorpolicy.policy.open-cluster-management.io/managed: managed.ferry}}}`,
 			"the OperatorPolicy managed.ferry" + sub},
 		{"another manager", "Subscription", manager("kubectl-edit"), ""},
-		{"the CSV, which OLM makes", "ClusterServiceVersion", `{metadata: {annotations: {argocd.argoproj.io/tracking-id: "ops:x"}}}`, ""},
+		{"the CSV, which a self-healing engine makes anew", "ClusterServiceVersion", `{metadata: {annotations: {argocd.argoproj.io/tracking-id: "ops:x"}}}`, "Argo CD's Application ops (ClusterServiceVersion harbour/ferry.v1.0.0)"},
+		{"a chart", "Subscription", `{metadata: {annotations: {meta.helm.sh/release-name: r, meta.helm.sh/release-namespace: charts}}}`, "the Helm release charts/r" + sub},
+		{"the label of Argo CD 2", "Subscription", `{metadata: {labels: {app.kubernetes.io/instance: ops}}}`, "Argo CD's Application ops, if there is one: its label is on them" + sub},
+		{"the same on what a bundle ships", "ClusterServiceVersion", `{metadata: {labels: {app.kubernetes.io/instance: ops}}}`, ""},
 	} {
-		for _, way := range Meanwhiles {
-			p, err := NewPlan(cluster(t, with(ferry(), c.kind, c.fields)), nil, nil, Options{To: generate.ProfilePlain, OLM: way})
-			if err != nil {
-				t.Fatal(err)
-			}
-			named := slices.IndexFunc(p.Steps, func(s Step) bool { return s.Title == title })
-			if c.want == "" && named >= 0 || c.want != "" && (named != 1 || !strings.Contains(p.Steps[1].Text[0], ": "+c.want+". Undo")) {
-				t.Errorf("%s: %s by step %d of %+v", c.what, c.want, named, p.Steps)
-			}
+		p, err := NewPlan(cluster(t, with(ferry(), c.kind, c.fields)), nil, nil, Options{To: generate.ProfilePlain})
+		if err != nil {
+			t.Fatal(err)
+		}
+		named := slices.IndexFunc(p.Steps, func(s Step) bool { return s.Title == title })
+		if c.want == "" && named >= 0 || c.want != "" && (named != 1 || !strings.Contains(p.Steps[1].Text[0], "* "+c.want+": ")) {
+			t.Errorf("%s: %s by step %d of %+v", c.what, c.want, named, p.Steps)
 		}
 	}
 	two := slices.Concat(ferry(), tug("harbour"))
 	s := cluster(t, with(two, "OperatorGroup", `{metadata: {labels: {argocd.argoproj.io/instance: ops}}}`))
-	if got, want := s.bringers(s.All()), []string{"Argo CD's Application ops" + group}; !slices.Equal(got, want) {
+	if got, want := s.bringers(s.All()), "Argo CD's Application ops"+group+": remove "; len(got) != 1 || !strings.HasPrefix(got[0], want) {
 		t.Errorf("the group of two operators: %q, want %q", got, want)
 	}
 	if got := s.bringers(cluster(t, dropped(ferry(), "Subscription", "ferry-sub")).All()); len(got) != 0 {
 		t.Errorf("an operator without Subscription: %q", got)
+	}
+}
+
+// An Application, or a setting of Argo CD, says that the label counts on every object. A policy names a Subscription that
+// has no mark of it.
+func TestBringersOfTheDump(t *testing.T) {
+	labelled := with(ferry(), "ClusterServiceVersion", `{metadata: {labels: {app.kubernetes.io/instance: ops}}}`)
+	policy := func(spec string) []map[string]any { return []map[string]any{item("OperatorPolicy", "acm/keep", spec)} }
+	for _, c := range []struct {
+		what string
+		list []map[string]any
+		more []map[string]any
+		want string
+	}{
+		{"an Application of the name", labelled, []map[string]any{item("Application", "argocd/ops", `{}`)}, "Argo CD's Application ops (ClusterServiceVersion"},
+		{"another Application", labelled, []map[string]any{item("Application", "argocd/x", `{}`)}, ""},
+		{"the setting", labelled, []map[string]any{item("ConfigMap", "argocd/argocd-cm", `data: {application.resourceTrackingMethod: annotation+label}`)}, "Argo CD's Application ops (ClusterServiceVersion"},
+		{"the other setting", labelled, []map[string]any{item("ConfigMap", "argocd/argocd-cm", `data: {application.resourceTrackingMethod: annotation}`)}, ""},
+		{"an enforced policy", ferry(), policy(`spec: {remediationAction: Enforce, subscription: {name: ferry, namespace: harbour}}`), "the OperatorPolicy acm/keep (package ferry): set spec.remediationAction to inform"},
+		{"a policy that informs", ferry(), policy(`spec: {remediationAction: inform, subscription: {name: ferry, namespace: harbour}}`), ""},
+		{"a policy for another namespace", ferry(), policy(`spec: {remediationAction: enforce, subscription: {name: ferry, namespace: x}}`), ""},
+	} {
+		s := cluster(t, c.list, c.more)
+		if got := strings.Join(s.bringers(s.All()), "; "); (got != "") != (c.want != "") || !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.what, got, c.want)
+		}
+	}
+}
+
+// What is being deleted is not settled: no plan is made, and its guard fails. What the plan itself deletes, with OLM down,
+// is a note, so that its step can run again.
+func TestGoing(t *testing.T) {
+	deployment := func(meta string) map[string]any {
+		return item("Deployment", "harbour/ferry", `{metadata: {labels: {olm.owner: ferry.v1.0.0, olm.owner.namespace: harbour, olm.managed: "true"}`+meta+`}, spec: {replicas: 1}}`)
+	}
+	olm := func(replicas string) map[string]any {
+		return item("Deployment", "olm/olm-operator", `spec: {replicas: `+replicas+`}`)
+	}
+	const deleted = `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [operators.coreos.com/csv-cleanup]}}`
+	const orphaned = `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [orphan, example.com/audit]}}`
+	was := append(ferry(), deployment(""), olm("1"))
+	for _, c := range []struct {
+		what    string
+		now     []map[string]any
+		want    findings.Severity
+		settled bool
+	}{
+		{"the CSV", append(with(ferry(), "ClusterServiceVersion", deleted), deployment(""), olm("1")), findings.Error, false},
+		{"the CSV, and OLM is down", append(with(ferry(), "ClusterServiceVersion", deleted), deployment(""), olm("0")), findings.Error, false},
+		{"the CSV, by the plan", append(with(ferry(), "ClusterServiceVersion", orphaned), deployment(""), olm("0")), findings.Note, false},
+		{"the CSV, with orphan while OLM runs", append(with(ferry(), "ClusterServiceVersion", orphaned), deployment(""), olm("1")), findings.Error, false},
+		{"the group", append(with(ferry(), "OperatorGroup", deleted), deployment(""), olm("1")), findings.Error, false},
+		{"a Deployment", append(ferry(), deployment(`, deletionTimestamp: "2026-01-01T00:00:00Z"`), olm("1")), findings.Error, false},
+		{"the namespace", append(ferry(), deployment(""), olm("1"), item("Namespace", "harbour", deleted)), findings.Error, false},
+		{"another namespace", append(ferry(), deployment(""), olm("1"), item("Namespace", "bay", deleted)), "", true},
+		{"a CSV that is gone", append(dropped(ferry(), "ClusterServiceVersion", "ferry.v1.0.0"), deployment(""), olm("1")), findings.Error, true},
+		{"a CSV that is gone, and OLM is down", append(dropped(ferry(), "ClusterServiceVersion", "ferry.v1.0.0"), deployment(""), olm("0")), findings.Note, true},
+	} {
+		now := cluster(t, c.now)
+		list := now.Since(cluster(t, was), nil)
+		var got findings.Severity
+		if len(list) > 0 {
+			got = list[0].Level
+		}
+		if err := now.checkSettled(); got != c.want || len(list) > 1 || (err == nil) != c.settled {
+			t.Errorf("%s: %+v, want %s; settled: %v", c.what, list, c.want, err)
+		}
+	}
+}
+
+// What was edited after the dump is found as long as applying would write over it; what is applied, what an autoscaler
+// writes and what is not rendered is no edit.
+func TestEdits(t *testing.T) {
+	object := func(kind, name, fields string) map[string]any {
+		return item(kind, name, `{metadata: {uid: u, labels: {olm.managed: "true"}}, `+fields+`}`)
+	}
+	deployment := func(fields string) map[string]any { return object("Deployment", "harbour/ferry", "spec: {"+fields+"}") }
+	role := func(verbs string) map[string]any {
+		return object("Role", "harbour/ferry", "rules: [{apiGroups: [a], resources: [b], verbs: ["+verbs+"]}]")
+	}
+	scaled := item("Deployment", "harbour/ferry", `{metadata: {uid: u, labels: {olm.managed: "true"}, managedFields: [{manager: hpa, subresource: scale, fieldsV1: {"f:spec": {"f:replicas": {}}}}]}, spec: {replicas: 4, paused: false}}`)
+	for _, c := range []struct {
+		what               string
+		was, now, rendered map[string]any
+		want               string
+	}{
+		{"nothing", deployment("replicas: 1"), deployment("replicas: 1"), deployment("replicas: 2"), ""},
+		{"replicas", deployment("replicas: 1"), deployment("replicas: 0"), deployment("replicas: 2"), "spec.replicas: was 1 and is 0 since the dump"},
+		{"replicas that were applied", deployment("replicas: 1"), deployment("replicas: 2"), deployment("replicas: 2"), ""},
+		{"replicas of an autoscaler", deployment("replicas: 1"), scaled, deployment("replicas: 1"), ""},
+		{"a rule", role("get"), role("get, list"), role("get"), `rules[0].verbs: was ["get"] and is ["get","list"] since the dump`},
+		{"an object that is gone", role("get"), object("Role", "harbour/x", "rules: []"), role("get"), "is gone since the dump"},
+		{"what is not rendered", role("get"), role("list"), deployment("replicas: 1"), ""},
+	} {
+		now := cluster(t, ferry(), []map[string]any{c.now})
+		got := ""
+		for _, f := range now.Since(cluster(t, ferry(), []map[string]any{c.was}), []map[string]any{c.rendered}) {
+			got = strings.TrimPrefix(f.Field+": "+f.Message, ": ")
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.what, got, c.want)
+		}
 	}
 }

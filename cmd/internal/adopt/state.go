@@ -360,14 +360,38 @@ func (s *State) catalogGone(o *Operator) string {
 }
 
 // For returns the state in which the operators are refused that cannot be in a form: a Subscription in Git needs its
-// catalog, without which OLM resolves nothing in the namespace.
+// catalog, without which OLM resolves nothing in the namespace, and OLM v1 takes no package that it has.
 func (s *State) For(to generate.Profile) *State {
 	for _, o := range s.All() {
-		if gone := s.catalogGone(o); to == generate.ProfileSubscription && gone != "" {
-			s = s.Refuse(o, gone)
+		why := ""
+		switch to {
+		case generate.ProfileSubscription:
+			why = s.catalogGone(o)
+		case generate.ProfileClusterExtension:
+			why = s.alreadyInV1(o)
+		}
+		if why != "" {
+			s = s.Refuse(o, why)
 		}
 	}
 	return s
+}
+
+// alreadyInV1 returns which object of OLM v1 in the dump is for the package of an operator, or has the name that its
+// ClusterExtension would get; "" if there is none.
+func (s *State) alreadyInV1(o *Operator) string {
+	names := []string{o.Package}
+	if o.Subscription != nil {
+		names = append(names, o.Subscription.Name)
+	}
+	for _, x := range slices.Concat(s.Dump.OfKind(olm.KindClusterExtension), s.Dump.OfKind("ClusterObjectSet")) {
+		pkg := normalize.At(x.Value(), "spec", "source", "catalog")["packageName"]
+		if slices.Contains(names, x.Name) || slices.Contains(names, x.Labels[olm.GroupV1+"/owner-name"]) || pkg == o.Package {
+			return oneLine(x.Identity() + " is already there for the same package: OLM v1 has it, or somebody is about " +
+				"to hand it over")
+		}
+	}
+	return ""
 }
 
 // Rules explain the findings of Read.

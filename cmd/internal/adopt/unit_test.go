@@ -14,7 +14,7 @@ import (
 )
 
 // versionsOf are the API versions of the kinds in the small clusters of unit tests.
-var versionsOf = map[string]string{"ClusterServiceVersion": "operators.coreos.com/v1alpha1",
+var versionsOf = map[string]string{"Application": "argoproj.io/v1alpha1", "OperatorPolicy": "policy.open-cluster-management.io/v1beta1", "ClusterServiceVersion": "operators.coreos.com/v1alpha1",
 	"Subscription": "operators.coreos.com/v1alpha1", "InstallPlan": "operators.coreos.com/v1alpha1",
 	"CatalogSource": "operators.coreos.com/v1alpha1", "OperatorGroup": "operators.coreos.com/v1",
 	"OperatorCondition": "operators.coreos.com/v2", "Role": "rbac.authorization.k8s.io/v1",

@@ -189,11 +189,45 @@ func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared
 	for i := range c.Changes {
 		x := &c.Changes[i]
 		x.Cluster, x.Rendered = around(x.Cluster, x.Rendered)
-		x.By = writer(managed, x.Field)
+		x.By, x.scaled = writer(managed, x.Field)
 	}
 	v.effects(&c, object, a, b)
-	c.Reason = v.reason(&c, object, a, b)
+	c.because(v.reason(&c, object, a, b), len(managed) > 0)
 	return c
+}
+
+// because gives each change its reason: who wrote it, or one for the object.
+func (c *Compared) because(reason string, managed bool) {
+	if reason == byHand && !managed {
+		reason += ": a dump with --show-managed-fields names who"
+	}
+	for i := range c.Changes {
+		x := &c.Changes[i]
+		if x.Reason = reason; x.scaled {
+			x.Reason = "scaled by " + x.By
+		} else if x.By != "" {
+			x.Reason = "edited by " + x.By
+		} else if reason == newForm && x.Field == hashLabel {
+			x.Reason = "it is a hash of the spec in that form"
+		}
+	}
+	c.Reason = c.Changes[max(0, slices.IndexFunc(c.Changes, func(x Change) bool { return x.By != "" }))].Reason
+}
+
+// byForm gives a change the reason by which the cluster differs from what OLM would make, if it does: the new form is
+// the reason of the others.
+func (c *Compared) byForm(asOLM *Compared) {
+	edited := 0
+	for i := range c.Changes {
+		for _, y := range asOLM.Changes {
+			if x := &c.Changes[i]; x.Reason == newForm && strings.HasPrefix(x.Field, y.Field) {
+				x.Reason, edited = y.Reason, i
+			}
+		}
+	}
+	if len(c.Changes) > 0 && c.Reason == newForm {
+		c.Reason = c.Changes[edited].Reason
+	}
 }
 
 // sameMeaning returns the field in which Kubernetes and OLM see no change, or "": rules of equal rights in another

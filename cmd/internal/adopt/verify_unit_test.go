@@ -321,8 +321,8 @@ func TestFindingsOf(t *testing.T) {
 		{"a certificate", Compared{Verdict: Filled, Reason: "rotated"}, []string{"certificate note: rotated"}},
 		{"a right", Compared{Verdict: Differs, Reason: "x", Loses: []string{"get pods"}}, []string{"right error: applying takes away get pods (x)"}},
 		{"fields", Compared{Verdict: Differs, Reason: "x", Restarts: []string{"b", "a"}, Immutable: []string{"a"}, Changes: []Change{
-			{Field: "a", Cluster: "1", Rendered: "2", Applied: true}, {Field: "b", Rendered: "2", Applied: true}, {Field: "c", Cluster: "1"}, {Field: "d", Cluster: "1", Rendered: "2", Applied: true}}},
-			[]string{"immutable error: is 1 in the cluster, and rendered as 2: x", "restart error: is not in the cluster, and rendered as 2: x",
+			{Field: "a", Cluster: "1", Rendered: "2", Applied: true, Reason: "x"}, {Field: "b", Rendered: "2", Applied: true, Reason: "y"}, {Field: "c", Cluster: "1", Reason: "x"}, {Field: "d", Cluster: "1", Rendered: "2", Applied: true, Reason: "x"}}},
+			[]string{"immutable error: is 1 in the cluster, and rendered as 2: x", "restart error: is not in the cluster, and rendered as 2: y",
 				"left-in-cluster warning: is 1 in the cluster, and not rendered: x", "differs warning: is 1 in the cluster, and rendered as 2: x"}},
 		{"live", Compared{Verdict: ClusterOnly, Reason: "x", live: true, object: o}, []string{"only-in-cluster warning: x 7"}},
 		{"an orphan", Compared{Verdict: ClusterOnly, Reason: "x", object: o}, []string{"only-in-cluster warning: x 7"}},

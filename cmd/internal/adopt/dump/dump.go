@@ -53,6 +53,15 @@ func (d *Dump) OfKind(kind string) []*Object {
 	return d.Objects[start:end:end]
 }
 
+// Command returns the kubectl command that prints such a dump again, with who has written which field.
+func (d *Dump) Command() string {
+	more := lists.Filter(optionalKinds, func(k Kind) bool {
+		_, known := olm.KindOf(k.Group, k.Kind)
+		return known && d.Has(k.Kind)
+	})
+	return Command(slices.Concat(Kinds, more)...) + " --show-managed-fields"
+}
+
 // Missing returns the kinds that the dump has no object of, although every cluster with OLM has some or they are needed
 // to find the operators. An empty answer of kubectl and a forgotten kind look the same.
 func (d *Dump) Missing() []Kind {
@@ -88,6 +97,11 @@ func Read(ctx context.Context, paths []string, stdin io.Reader) (*Dump, error) {
 	})
 	if r.seen == 0 {
 		return nil, noObjects(files.String())
+	}
+	if len(d.Objects) > 0 && !slices.ContainsFunc(d.Objects, func(o *Object) bool { return o.UID != "" }) {
+		return nil, &manifest.Error{File: d.Objects[0].File, Line: d.Objects[0].Line, Field: d.Objects[0].Identity(),
+			Msg: "has no uid, as all objects: they come from no cluster",
+			Tip: "\"olmgen check\" is for a tree; \"olmgen adopt --print-kubectl\" prints the command that makes a dump"}
 	}
 	return d, nil
 }
@@ -217,6 +231,9 @@ var Kinds = []Kind{
 // ClusterCatalog is the kind of OLM v1's catalogs. A cluster without OLM v1 does not know it, and kubectl would fail.
 var ClusterCatalog = Kind{olm.GroupV1, olm.KindClusterCatalog, false, false}
 
+// ClusterExtension is the kind of what OLM v1 installs, which such a cluster knows too.
+var ClusterExtension = Kind{olm.GroupV1, olm.KindClusterExtension, false, false}
+
 // ClusterVersion is the kind that has the release of OpenShift. Other clusters do not know it.
 var ClusterVersion = Kind{"config.openshift.io", "ClusterVersion", false, false}
 
@@ -232,6 +249,11 @@ var optionalKinds = []Kind{
 	{"console.openshift.io", "ConsoleYAMLSample", false, true},
 	ClusterCatalog,
 	ClusterVersion,
+	ClusterExtension,
+	{olm.GroupV1, "ClusterObjectSet", false, false},
+	// who applies objects again
+	{"argoproj.io", "Application", false, false},
+	{"policy.open-cluster-management.io", "OperatorPolicy", false, false},
 }
 
 const (
@@ -265,8 +287,10 @@ type Object struct {
 	Namespace, Name, UID, ResourceVersion string
 	Labels, Annotations                   map[string]string
 	Owners                                []Owner `json:"ownerReferences"`
-	File                                  string  `json:"-"`
-	Line                                  int     `json:"-"` // 0 if it is unknown
+	Finalizers                            []string
+	DeletionTimestamp                     string // empty if nobody has deleted it
+	File                                  string `json:"-"`
+	Line                                  int    `json:"-"` // 0 if it is unknown
 
 	original   string // of a copied ClusterServiceVersion: the namespace of the original, if it is known
 	copied     bool
@@ -327,6 +351,7 @@ func (o *Object) Decode(into any) error {
 // Managed is a manager of fields, if the dump has them (kubectl get --show-managed-fields).
 type Managed struct {
 	Manager string         `json:"manager"`
+	Through string         `json:"subresource"`
 	Time    string         `json:"time"`
 	Fields  map[string]any `json:"fieldsV1"`
 }
@@ -393,6 +418,6 @@ func (s store) object(value map[string]any, kind Kind, file string, line int) (*
 func (o *Object) marked() bool {
 	own := func(k string) bool { return olm.OwnKey(k) || strings.HasPrefix(k, "operatorframework.io/") }
 	return lists.Any(maps.Keys(o.Labels), own) || lists.Any(maps.Keys(o.Annotations), own) ||
-		slices.ContainsFunc(o.Owners, Owner.ByOLM) || o.Kind == "Deployment" &&
-		slices.Contains([]string{"olm-operator", "catalog-operator", "packageserver"}, o.Name)
+		slices.ContainsFunc(o.Owners, Owner.ByOLM) || o.Kind == "ConfigMap" && o.Name == "argocd-cm" ||
+		o.Kind == "Deployment" && slices.Contains([]string{"olm-operator", "catalog-operator", "packageserver"}, o.Name)
 }

@@ -35,6 +35,7 @@ SINCE
 BACKUP
 RENDER
 VERIFY BUT KNOWN
+echo "$created" | while read -r kind name ns; do by=$(kubectl get "$kind" "$name" ${ns:+-n "$ns"} --ignore-not-found --show-managed-fields -o 'jsonpath={.metadata.managedFields[*].manager}'); case " $by " in "  "|*" olmgen "*) ;; *) echo "$kind $ns/$name is there: $by made it" >&2; exit 1;; esac; done
 kubectl apply --server-side --force-conflicts --field-manager=olmgen -k out --dry-run=server
 
 # 2. Stop OLM
@@ -44,6 +45,7 @@ kubectl -n olm wait pods -l 'app in (olm-operator,catalog-operator)' --for=delet
 # undo: kubectl -n olm scale deployment catalog-operator --replicas=1
 
 # 3. Take the objects over
+{ echo ---; kubectl get --ignore-not-found --show-managed-fields -o yaml -k out; } >> before/replaced.yaml
 kubectl apply --server-side --force-conflicts --field-manager=olmgen -k out
 echo "$selectors" | while read -r selector; do kubectl label "$labelled" -A -l "$selector" olm.owner- olm.owner.kind- olm.owner.namespace- olm.copiedFrom-; done
 # undo: kubectl apply --server-side --force-conflicts --field-manager=olmgen -k before
@@ -53,7 +55,7 @@ echo "$selectors" | while read -r selector; do kubectl label "$labelled" -A -l "
 echo "$selectors" | while read -r selector; do left=$(kubectl get "$labelled" -A -l "$selector" -o name); test -z "$left"; done
 left=$(kubectl get pods -A -l 'app in (olm-operator,catalog-operator)' -o name); test -z "$left"
 SINCE
-# The guard has passed. If the rest stops in the middle, go on from here.
+# The guard has passed.
 echo "$operators" | while read -r csv ns component; do at=$(kubectl get clusterserviceversions.operators.coreos.com "$csv" -n "$ns" --ignore-not-found -o go-template='{{range $i, $f := .metadata.finalizers}}{{if eq $f "operators.coreos.com/csv-cleanup"}}{{$i}}{{end}}{{end}}'); [ -z "$at" ] || kubectl patch clusterserviceversions.operators.coreos.com "$csv" -n "$ns" --type=json -p '[{"op":"test","path":"/metadata/finalizers/'$at'","value":"operators.coreos.com/csv-cleanup"},{"op":"remove","path":"/metadata/finalizers/'$at'"}]'; done
 echo "$operators" | while read -r csv ns component; do kubectl delete clusterserviceversions.operators.coreos.com -A -l "olm.copiedFrom=$ns" --field-selector "metadata.name=$csv" --cascade=orphan --timeout=5m; kubectl delete clusterserviceversions.operators.coreos.com "$csv" -n "$ns" --ignore-not-found --cascade=orphan --timeout=5m; done
 
