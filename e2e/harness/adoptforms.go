@@ -33,21 +33,21 @@ var threes = []equal.Case{
 
 // rounds are the forms that each of them goes to, one after the other, each time coming back.
 var rounds = map[string][]form{
-	"three-in-one-group": { // to, OLM, what stays
-		{generate.ProfilePlain, adopt.OLMStopped, "porter-operator"},
-		{generate.ProfilePlain, adopt.OLMRuns, "gatekeeping-operator"},
-		{generate.ProfileDescoped, adopt.OLMStopped, "gauge-operator"},
-		{generate.ProfileSubscription, adopt.OLMStopped, "porter-operator"},
+	"three-in-one-group": { // to, what stays
+		{generate.ProfilePlain, "porter-operator"},
+		{generate.ProfilePlain, "gatekeeping-operator"},
+		{generate.ProfileDescoped, "gauge-operator"},
+		{generate.ProfileSubscription, "porter-operator"},
 		// OLM v1 refuses the one that leaves, which has no certificates: there is no cert-manager here
-		{generate.ProfileClusterExtension, adopt.OLMStopped, "gatekeeping-operator,gauge-operator"},
+		{generate.ProfileClusterExtension, "gatekeeping-operator,gauge-operator"},
 	},
 	"three-in-a-global-group": {
-		{generate.ProfilePlain, adopt.OLMRuns, "memcached-operator"},
-		{generate.ProfilePlain, adopt.OLMStopped, "rule-operator"},
-		{generate.ProfileDescoped, adopt.OLMRuns, "rule-operator"},
+		{generate.ProfilePlain, "memcached-operator"},
+		{generate.ProfilePlain, "rule-operator"},
+		{generate.ProfileDescoped, "rule-operator"},
 		// OLM v1 takes neither APIServices nor several target namespaces, and webhooks need cert-manager there
-		{generate.ProfileOLMv1, adopt.OLMStopped, "rule-operator,regatta-operator"},
-		{generate.ProfilePlain, adopt.OLMRuns, ""},
+		{generate.ProfileOLMv1, "rule-operator,regatta-operator"},
+		{generate.ProfilePlain, ""},
 	},
 }
 
@@ -87,10 +87,8 @@ func (a *adoption) round(ctx context.Context, f form) error {
 	if f.to == generate.ProfileSubscription {
 		return errors.Join(strangers.kept(ctx), strangers.remove(ctx))
 	}
-	if f.olm == adopt.OLMStopped {
-		if err := a.interrupted(ctx, f); err != nil {
-			return err
-		}
+	if err := a.interrupted(ctx, f); err != nil {
+		return err
 	}
 	p, err := a.plan(ctx, f)
 	if err == nil {
@@ -99,7 +97,7 @@ func (a *adoption) round(ctx context.Context, f form) error {
 	if err == nil {
 		err = strangers.kept(ctx)
 	}
-	if err == nil && (f.olm == adopt.OLMRuns || f.to == generate.ProfilePlain) {
+	if err == nil && f.to == generate.ProfilePlain {
 		err = a.resyncs(ctx, p)
 	}
 	if err == nil {
@@ -131,7 +129,7 @@ func (a *adoption) undoEach(ctx context.Context, f form) error {
 		if err == nil && len(s.Undo) > 0 {
 			_, err = a.follow(ctx, p, "undo "+s.Title, s.Undo)
 			if err == nil {
-				err = a.sameAgain(ctx, p, here, f.olm == adopt.OLMRuns)
+				err = a.sameAgain(ctx, p, here)
 			}
 			if err == nil {
 				_, err = a.run(ctx, p, []adopt.Step{s})
@@ -150,7 +148,7 @@ func (a *adoption) undoEach(ctx context.Context, f form) error {
 	if _, err := a.quiet(ctx); err != nil {
 		return err
 	}
-	if err := a.sameAgain(ctx, p, p.before, false); err != nil {
+	if err := a.sameAgain(ctx, p, p.before); err != nil {
 		return fmt.Errorf("all steps undone: %w", err)
 	}
 	a.say("each of %d steps before the point undone and done again, and all undone (%s): %d commands, each killed once",
@@ -170,10 +168,7 @@ func (a *adoption) interrupted(ctx context.Context, f form) error {
 	if _, err := a.run(ctx, p, p.steps[:point]); err != nil {
 		return err
 	}
-	before, _, err := a.dump(ctx)
-	if err == nil {
-		err = a.cluster.RunOLM(ctx)
-	}
+	err = a.cluster.RunOLM(ctx)
 	if err == nil {
 		err = sleep(ctx, resync+jitter)
 	}
@@ -197,7 +192,7 @@ func (a *adoption) interrupted(ctx context.Context, f form) error {
 		}
 		return n
 	}
-	moved := len(after.Since(before)) > 0 || marked(after) > 0
+	moved := len(after.Since(p.before, p.after)) > 0 || marked(after) > 0
 	_, refused := a.follow(ctx, p, "guard", p.steps[point].Guard)
 	if moved != (refused != nil) {
 		return fmt.Errorf("OLM ran before the point, and changed something: %t, and the guard says: %w", moved, refused)
@@ -216,7 +211,7 @@ func (a *adoption) interrupted(ctx context.Context, f form) error {
 	}
 	a.say("OLM ran before the point and put %d labels back: the guard refuses: %t (%s)", marked(after),
 		refused != nil, f)
-	return a.sameAgain(ctx, p, p.before, false)
+	return a.sameAgain(ctx, p, p.before)
 }
 
 // withoutCopies deletes the webhook configurations that OLM has made a second time, because it did not find its
@@ -240,8 +235,8 @@ func (a *adoption) withoutCopies(ctx context.Context, before, after *adopt.State
 	return nil
 }
 
-// sameAgain waits until the cluster is as it was. With running, what OLM makes of earlier steps does not count.
-func (a *adoption) sameAgain(ctx context.Context, p *departure, before *adopt.State, running bool) error {
+// sameAgain waits until the cluster is as it was.
+func (a *adoption) sameAgain(ctx context.Context, p *departure, before *adopt.State) error {
 	const patience = 2 * resync
 	for started := time.Now(); ; {
 		now, _, err := a.dump(ctx)
@@ -249,7 +244,7 @@ func (a *adoption) sameAgain(ctx context.Context, p *departure, before *adopt.St
 			return err
 		}
 		_, err = tolerance{labelled: true, kinds: []string{"Subscription"}, restarted: p.restarts,
-			running: running, marks: a.returned && before != p.before}.restored(before, now)
+			marks: a.returned && before != p.before}.restored(before, now)
 		if err == nil || time.Since(started) > patience {
 			return err
 		}

@@ -26,7 +26,6 @@ import (
 // form is where a plan leads.
 type form struct {
 	to    generate.Profile
-	olm   adopt.Meanwhile
 	stays string // the packages that stay with OLM, with commas; "" if none does
 }
 
@@ -34,7 +33,7 @@ type form struct {
 func (f form) staying() []string { return strings.Split(f.stays, ",") }
 
 func (f form) String() string {
-	out := string(f.to) + ", OLM " + string(f.olm)
+	out := string(f.to)
 	if f.stays != "" {
 		out += ", without " + f.stays
 	}
@@ -42,7 +41,7 @@ func (f form) String() string {
 }
 
 // plain is the form of the cases with one group.
-var plain = form{to: generate.ProfilePlain, olm: adopt.OLMStopped}
+var plain = form{to: generate.ProfilePlain}
 
 // departure is a printed plan, and what it starts from.
 type departure struct {
@@ -68,9 +67,6 @@ func (a *adoption) plan(ctx context.Context, f form) (*departure, error) {
 		return nil, err
 	}
 	command := "olmgen adopt dump.yaml --to " + string(f.to) + " -o olmgen.yaml --plan plan.md --force"
-	if f.olm == adopt.OLMRuns {
-		command += " --olm " + string(f.olm)
-	}
 	if f.stays != "" {
 		command += " --except " + strings.Join(f.staying(), " --except ")
 		if before, err = before.Select(adopt.Selection{Except: f.staying()}); err != nil {

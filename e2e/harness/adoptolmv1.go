@@ -56,7 +56,7 @@ func (r *v1Run) leavesBeside(ctx context.Context, a *adoption, dir string) error
 	if err := refused("while OLM v0 has it"); err != nil {
 		return err
 	}
-	p, err := a.plan(ctx, form{to: generate.ProfileClusterExtension, olm: adopt.OLMStopped})
+	p, err := a.plan(ctx, form{to: generate.ProfileClusterExtension})
 	if err == nil {
 		err = a.leaveBy(ctx, p)
 	}

@@ -27,9 +27,6 @@ type tolerance struct {
 	labelled bool
 	// reports Deployments that were changed and changed back; may be nil
 	restarted func(o *dump.Object) bool
-	// A running OLM may not have looked at what a step changed: copied CSVs, the APIs of groups, and the ClusterRoles
-	// of their users follow later.
-	running bool
 	// After a way back, the labels are those of the backup, and the next take-over takes them with it: the field
 	// manager is the same.
 	marks bool
@@ -74,21 +71,6 @@ func content(s *adopt.State) string {
 
 var groupUID = regexp.MustCompile(`olm\.operatorgroup\.uid/[-0-9a-f]+`)
 
-// withoutFollowing removes from an object what a running OLM makes of ClusterServiceVersions when it looks at them.
-func withoutFollowing(o *dump.Object, v, meta map[string]any) {
-	_, copied := o.Copied()
-	annotations, _ := meta["annotations"].(map[string]any)
-	switch {
-	case copied:
-		delete(v, "spec")
-	case o.Kind == "OperatorGroup":
-		delete(annotations, "olm.providedAPIs")
-	case o.Kind == "ClusterRole" && o.Labels["olm.owner.kind"] == "OperatorGroup":
-		delete(v, "rules")
-		delete(v, "aggregationRule")
-	}
-}
-
 // kept returns what must stay as it is of an object.
 func (t tolerance) kept(o *dump.Object) map[string]any {
 	v := o.Value()
@@ -102,9 +84,6 @@ func (t tolerance) kept(o *dump.Object) map[string]any {
 	}
 	if t.labelled && o.Kind == "ClusterServiceVersion" {
 		delete(meta, "generation") // a plan may empty fields that an undo fills again
-	}
-	if t.running {
-		withoutFollowing(o, v, meta)
 	}
 	if labels, ok := meta["labels"].(map[string]any); ok && t.marks {
 		maps.DeleteFunc(labels, func(k string, _ any) bool { return strings.HasPrefix(k, "olm.owner") })

@@ -291,8 +291,8 @@ func TestLarge(t *testing.T) {
 		for i := 0; written < 200<<20; i++ {
 			b.WriteString(pod.String())
 			if i%40 == 0 {
-				fmt.Fprintf(b, "- apiVersion: operators.coreos.com/v1alpha1\n  kind: ClusterServiceVersion\n  metadata:\n    name: x.v1\n"+
-					"    namespace: n%d\n    labels:\n      olm.copiedFrom: op\n%s", i, csv.String())
+				fmt.Fprintf(b, "- apiVersion: operators.coreos.com/v1alpha1\n  kind: ClusterServiceVersion\n  metadata:\n    name: x.v1\n    uid: u%d\n"+
+					"    namespace: n%d\n    labels:\n      olm.copiedFrom: op\n%s", i, i, csv.String())
 			}
 			flush()
 		}
