@@ -125,8 +125,29 @@ func (a *adoption) read(p *departure) (string, error) {
 	_, back, _ := strings.Cut(files["plan.back.sh"], "\nset -eu\n")
 	_, back, _ = strings.Cut(back, "\n\n")
 	p.back = commands(back)
+	p.withoutCertManager()
 	p.gone, p.csvs = p.rows("deleted"), p.rows("operators")
 	return files["plan.md"], err
+}
+
+// withoutCertManager takes what the plan does with certificates out of it: the file keeps OLM's, see keepCertificates.
+func (p *departure) withoutCertManager() {
+	created := slices.DeleteFunc(p.rows("created"), func(row string) bool {
+		return strings.Contains(row, "cert-manager.io ")
+	})
+	assigned := regexp.MustCompile(`(?m)^created=(?:'[^']*'|\S+)$`)
+	p.lists = assigned.ReplaceAllLiteralString(p.lists, "created="+adopt.Quote(strings.Join(created, "\n")))
+	if len(created) == 0 {
+		loop := func(c string) bool { return strings.HasPrefix(c, `echo "$created" |`) }
+		for i := range p.steps {
+			p.steps[i].Run = slices.DeleteFunc(p.steps[i].Run, loop)
+			p.steps[i].Undo = slices.DeleteFunc(p.steps[i].Undo, loop)
+		}
+		p.back = slices.DeleteFunc(p.back, loop)
+	}
+	p.steps = slices.DeleteFunc(p.steps, func(s adopt.Step) bool {
+		return s.Title == "Switch to the certificates of cert-manager"
+	})
 }
 
 // rows returns the rows of a list of a plan.

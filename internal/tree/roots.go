@@ -61,6 +61,7 @@ type applied struct {
 
 	names      []string // of paths, in messages
 	references []string // directories of kube-compare
+	unused     []string // components that nothing builds on
 }
 
 type given struct{ name, real string }
@@ -118,12 +119,31 @@ func (a *applied) findRoots(ctx context.Context, dirs []string, named map[string
 	if o.Output != "" {
 		a.builder.Without(resolved(o.Output))
 	}
-	used := a.follow(dirs)
-	for _, dir := range dirs {
-		if k := a.builder.Load(dir); k != nil && !slices.Contains(a.roots, k) &&
-			(named[dir] || !used[dir] && !k.IsComponent()) {
+	used, reached := a.follow(dirs), map[string]bool{}
+	var reach func(k *kustomization.Kustomization)
+	reach = func(k *kustomization.Kustomization) {
+		if k != nil && !reached[k.Dir] {
+			reached[k.Dir] = true
+			for _, base := range k.Bases {
+				reach(a.builder.Load(base))
+			}
+		}
+	}
+	root := func(dir string, is bool) {
+		if k := a.builder.Load(dir); k != nil && is && !slices.Contains(a.roots, k) {
 			a.roots = append(a.roots, k)
 			a.asked[k] = named[dir]
+			reach(k)
+		}
+	}
+	for _, dir := range dirs {
+		k := a.builder.Load(dir)
+		root(dir, named[dir] || k != nil && !used[dir] && !k.IsComponent())
+	}
+	for _, dir := range dirs { // what is built on only by what it builds on: a cycle, which kustomize refuses
+		root(dir, used[dir] && !reached[dir])
+		if k := a.builder.Load(dir); k != nil && !reached[dir] {
+			a.unused = append(a.unused, k.Name) // a component of nothing
 		}
 	}
 }
@@ -429,6 +449,7 @@ func (a *applied) unapplied(t *Tree, applies func(file string) bool) {
 	}
 	t.Faults = slices.DeleteFunc(t.Faults, func(e *manifest.Error) bool { return apart(e.File) })
 	t.Skipped = slices.DeleteFunc(t.Skipped, func(s Skipped) bool { return apart(s.Path) })
+	t.Unapplied = append(t.Unapplied, a.unused...)
 	slices.Sort(t.Unapplied)
 	t.Unapplied = slices.Compact(t.Unapplied)
 }
