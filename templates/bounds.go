@@ -3,83 +3,206 @@ package templates
 import (
 	"fmt"
 	"io"
+	"maps"
+	"math"
+	"reflect"
+	"regexp"
 	"strings"
 	"text/template"
+	"text/template/parse"
+
+	"github.com/olmgen/olmgen/manifest"
 )
 
-// What a template may ask for: no object that an API server stores has more.
+// What one execution of a user's template may ask for. No object that an API server stores has as much text.
 const (
-	maxItems = 1 << 16 // numbers of until, untilStep and seq
-	maxText  = 4 << 20 // bytes of repeat, indent and nindent, and of what a template yields
+	maxText  = 4 << 20  // bytes that one function yields, and that the template yields
+	maxHeld  = 64 << 20 // bytes that all functions yield
+	maxSteps = 1 << 19  // rounds of loops, and calls of templates
 )
 
-// boundNumbers has the functions that count refuse a large number.
-func boundNumbers(f template.FuncMap) {
-	numbers := func(start, stop, step int) error {
-		if step == 0 || (stop < start) != (step < 0) {
-			return nil // they make nothing
+// spent is what an execution has asked for.
+type spent struct{ bytes, steps int }
+
+const step = "loop" // counts
+
+// count has each round of a loop, and each call of the template, take a step.
+func count(t *parse.Tree) {
+	counter := &parse.ActionNode{NodeType: parse.NodeAction, Pipe: &parse.PipeNode{NodeType: parse.NodePipe,
+		Cmds: []*parse.CommandNode{{NodeType: parse.NodeCommand, Args: []parse.Node{parse.NewIdentifier(step)}}}}}
+	var walk func(*parse.ListNode, bool)
+	walk = func(list *parse.ListNode, counts bool) {
+		if list == nil {
+			return
 		}
-		// In floating point nothing overflows.
-		if n := (float64(stop) - float64(start)) / float64(step); n > maxItems {
-			return fmt.Errorf("%.0f numbers are more than %d", n, maxItems)
+		for _, n := range list.Nodes {
+			switch n := n.(type) {
+			case *parse.IfNode:
+				walk(n.List, false)
+				walk(n.ElseList, false)
+			case *parse.WithNode:
+				walk(n.List, false)
+				walk(n.ElseList, false)
+			case *parse.RangeNode:
+				walk(n.List, true)
+				walk(n.ElseList, false)
+			}
 		}
-		return nil
+		if counts {
+			list.Nodes = append([]parse.Node{counter}, list.Nodes...)
+		}
 	}
-	untilStep := f["untilStep"].(func(int, int, int) []int)
-	bounded := func(start, stop, step int) ([]int, error) {
-		if err := numbers(start, stop, step); err != nil {
-			return nil, err
-		}
-		return untilStep(start, stop, step), nil
+	walk(t.Root, true)
+}
+
+// bounded returns a copy of a template whose functions and loops are charged.
+func bounded(t *template.Template) (*template.Template, error) {
+	c, err := t.Clone()
+	if err != nil {
+		return nil, err
 	}
-	f["untilStep"], f["until"] = bounded, func(count int) ([]int, error) { return bounded(0, count, sign(count)) }
-	seq := f["seq"].(func(...int) string)
-	f["seq"] = func(params ...int) (string, error) {
-		start, stop, step := 1, 0, 0
-		switch len(params) {
+	s := &spent{}
+	all := template.FuncMap{"html": template.HTMLEscaper, "js": template.JSEscaper, "urlquery": template.URLQueryEscaper,
+		"print": fmt.Sprint, "printf": fmt.Sprintf, "println": fmt.Sprintln} // of text/template
+	maps.Copy(all, Functions())
+	for name, f := range all {
+		all[name] = s.charged(name, reflect.ValueOf(f))
+	}
+	all[step] = func() (string, error) {
+		if s.steps++; s.steps > maxSteps {
+			return "", manifest.OverLimit(fmt.Errorf("the template takes more than %d rounds of loops", maxSteps))
+		}
+		return "", nil
+	}
+	return c.Funcs(all), nil
+}
+
+// charged returns a function that refuses to yield too much, before it does where that can be told.
+func (s *spent) charged(name string, f reflect.Value) any {
+	t := f.Type()
+	var in []reflect.Type
+	for p := range t.Ins() {
+		in = append(in, p)
+	}
+	failed := reflect.TypeFor[error]()
+	call := func(args []reflect.Value) []reflect.Value {
+		yields := 0.0
+		if grows := growing[name]; grows != nil {
+			yields = grows(args)
+		}
+		result, err := reflect.Zero(t.Out(0)), error(nil)
+		if yields >= 0 && yields <= maxText {
+			run := f.Call
+			if t.IsVariadic() {
+				run = f.CallSlice
+			}
+			out := run(args)
+			if result = out[0]; len(out) > 1 {
+				err, _ = out[1].Interface().(error)
+			}
+			yields = weight(result)
+			s.bytes += int(min(yields, maxHeld))
+		}
+		switch {
+		case yields < 0:
+			err = fmt.Errorf("%s: a count is below zero", name)
+		case yields > maxText:
+			err = manifest.OverLimit(fmt.Errorf("%s would yield more than %d MiB", name, maxText>>20))
+		case s.bytes > maxHeld:
+			err = manifest.OverLimit(fmt.Errorf("its functions yield more than %d MiB", maxHeld>>20))
+		}
+		is := reflect.Zero(failed)
+		if err != nil {
+			is = reflect.ValueOf(&err).Elem()
+		}
+		return []reflect.Value{result, is}
+	}
+	return reflect.MakeFunc(reflect.FuncOf(in, []reflect.Type{t.Out(0), failed}, t.IsVariadic()), call).Interface()
+}
+
+// weight returns about how many bytes a result has that a function has made.
+func weight(v reflect.Value) float64 {
+	for v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	const word = 16 // bytes of an item of a list, or of a mapping
+	switch v.Kind() {
+	case reflect.String:
+		return float64(v.Len())
+	case reflect.Slice, reflect.Map, reflect.Array:
+		return float64(v.Len()) * word
+	}
+	return 0
+}
+
+// growing has the functions that can yield much more than they get: how many bytes that is, at most.
+var growing = map[string]func(args []reflect.Value) float64{
+	"repeat": func(a []reflect.Value) float64 { return float64(a[0].Int()) * weight(a[1]) },
+	"indent": indented, "nindent": indented,
+	"until":     func(a []reflect.Value) float64 { return numbers(0, float64(a[0].Int()), 0) },
+	"untilStep": func(a []reflect.Value) float64 { return numbers(float64(a[0].Int()), float64(a[1].Int()), a[2].Int()) },
+	"seq": func(a []reflect.Value) float64 {
+		switch list := a[0]; list.Len() {
 		case 1:
-			stop = params[0]
+			return numbers(1, float64(list.Index(0).Int()), 0)
 		case 2:
-			start, stop = params[0], params[1]
+			return numbers(float64(list.Index(0).Int()), float64(list.Index(1).Int()), 0)
 		case 3:
-			start, step, stop = params[0], params[1], params[2]
+			return numbers(float64(list.Index(0).Int()), float64(list.Index(2).Int()), list.Index(1).Int())
 		}
-		if step == 0 {
-			step = 1
-			if stop < start {
-				step = -1
+		return 0
+	},
+	"join":    func(a []reflect.Value) float64 { return weight(a[0]) * weight(a[1]) },
+	"replace": func(a []reflect.Value) float64 { return replaced(a[2].String(), a[0].String(), weight(a[1])) },
+	"wrapWith": func(a []reflect.Value) float64 {
+		return weight(a[2]) / max(float64(a[0].Int()), 1) * weight(a[1])
+	},
+	"regexReplaceAll": matched, "regexReplaceAllLiteral": matched,
+	"mustRegexReplaceAll": matched, "mustRegexReplaceAllLiteral": matched,
+	"printf": func(a []reflect.Value) (most float64) {
+		for _, width := range widths.FindAllString(a[0].String(), -1) {
+			if width == "*" {
+				return math.Inf(1)
 			}
+			most += float64(len(width)) * math.Pow10(len(width)-1)
 		}
-		if err := numbers(start, stop, step); err != nil {
-			return "", err
-		}
-		return seq(params...), nil
-	}
+		return most
+	},
 }
 
-// boundText has the functions that repeat a text refuse a large number.
-func boundText(f template.FuncMap) {
-	lines := func(s string) int { return strings.Count(s, "\n") + 1 }
-	for name, each := range map[string]func(string) int{"indent": lines, "nindent": lines,
-		"repeat": func(s string) int { return len(s) }} {
-		inner := f[name].(func(int, string) string)
-		f[name] = func(count int, s string) (string, error) {
-			switch n := each(s); {
-			case count < 0:
-				return "", fmt.Errorf("%s: %d is below zero", name, count)
-			case n > 0 && count > maxText/n:
-				return "", fmt.Errorf("%d times %d characters are more than %d MiB", count, n, maxText>>20)
-			}
-			return inner(count, s), nil
-		}
-	}
+// widths are those of the verbs of printf: an argument gives "*".
+var widths = regexp.MustCompile(`\*|\d{5,}`)
+
+func indented(a []reflect.Value) float64 {
+	return float64(a[0].Int()) * float64(strings.Count(a[1].String(), "\n")+1)
 }
 
-func sign(n int) int {
-	if n < 0 {
-		return -1
+// numbers returns the bytes of a list of numbers. In floating point nothing overflows.
+func numbers(from, to float64, by int64) float64 {
+	const each = 64 // a number, and its text
+	if by != 0 && (to < from) != (by < 0) {
+		return 0 // they make nothing
 	}
-	return 1
+	return math.Abs(to-from) / max(math.Abs(float64(by)), 1) * each
+}
+
+func replaced(text, old string, by float64) float64 {
+	return float64(strings.Count(text, old)) * by
+}
+
+// matched returns the most that a replacement yields, if each of its groups is the whole text.
+func matched(a []reflect.Value) float64 {
+	r, err := regexp.Compile(a[0].String())
+	if err != nil {
+		return 0 // the function says so
+	}
+	text, by := a[1].String(), a[2].String()
+	most, groups := 0, strings.Count(by, "$")
+	r.ReplaceAllStringFunc(text, func(found string) string {
+		most += len(by) + groups*len(found)
+		return ""
+	})
+	return float64(most)
 }
 
 // limitedWriter refuses more than maxText bytes, so that a loop that prints ends.
@@ -90,7 +213,7 @@ type limitedWriter struct {
 
 func (w *limitedWriter) Write(p []byte) (int, error) {
 	if w.n += len(p); w.n > maxText {
-		return 0, fmt.Errorf("the template yields more than %d MiB", maxText>>20)
+		return 0, manifest.OverLimit(fmt.Errorf("the template yields more than %d MiB", maxText>>20))
 	}
 	return w.Writer.Write(p)
 }

@@ -90,12 +90,18 @@ func Load(overlay fs.FS) (*Set, error) {
 			return nil, err
 		}
 	}
+	own := s.trees()
 	if err := s.overlay(overlay); err != nil {
 		return nil, err
 	}
 	for name := range s.overlaid {
 		if err := check(s.root, name); err != nil {
 			return nil, err
+		}
+	}
+	for name, tree := range s.trees() {
+		if tree != nil && own[name] != tree {
+			count(tree)
 		}
 	}
 	return s, nil
@@ -116,7 +122,12 @@ func LoadDir(dir string) (*Set, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("%s is not a directory", dir)
 	}
-	s, err := Load(os.DirFS(dir))
+	root, err := os.OpenRoot(dir) // no link leads out of it
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	s, err := Load(root.FS())
 	if err == nil && len(s.overlaid) == 0 {
 		return nil, manifest.WithHint(fmt.Errorf("%s: no template is in this directory", dir),
 			"a file NAME.yaml in it replaces the template of that name")
@@ -195,8 +206,6 @@ func Functions() template.FuncMap {
 	for _, name := range impure {
 		delete(f, name)
 	}
-	boundNumbers(f)
-	boundText(f)
 	f["str"], f["yaml"] = str, yamlBlock
 	return f
 }
@@ -214,6 +223,9 @@ func (s *Set) Execute(name string, view any) ([]byte, error) {
 	var w io.Writer = b
 	if s != nil && s.overlaid[name] {
 		w = &limitedWriter{Writer: b}
+		if t, err = bounded(t); err != nil {
+			return nil, templateError(name, err)
+		}
 	}
 	if err := t.Execute(w, view); err != nil {
 		return nil, templateError(name, err)
