@@ -459,7 +459,7 @@ func (s *substitutions) settle(x *explorer) (missing string) {
 var variable = lazy.Regexp(`\$?\$\{([A-Za-z_][A-Za-z0-9_]*)(?:(:?[-=])([^}]*)|([^}]*))\}`)
 
 // apply returns the objects with the values of variables. The error is about one that the report cannot do without.
-func (s *substitutions) apply(objects []*manifest.Object, missing string) ([]*manifest.Object, error) {
+func (s *substitutions) apply(objects []*manifest.Object, missing string, m *budget.Meter) ([]*manifest.Object, error) {
 	out := make([]*manifest.Object, 0, len(objects))
 	for _, o := range objects {
 		was, err := o.Value()
@@ -473,7 +473,13 @@ func (s *substitutions) apply(objects []*manifest.Object, missing string) ([]*ma
 			out = append(out, o)
 			continue
 		}
-		unknown := ""
+		unknown, size, most := "", len(printed), int(budget.Of(budget.Object).Bytes)
+		with := func(value string) string {
+			if size += len(value); size > max(most, 2*len(printed)) {
+				return "" // it is not built
+			}
+			return value
+		}
 		said := variable().ReplaceAllStringFunc(printed, func(found string) string {
 			if rest, ok := strings.CutPrefix(found, "$$"); ok {
 				return "$" + rest
@@ -484,9 +490,9 @@ func (s *substitutions) apply(objects []*manifest.Object, missing string) ([]*ma
 			case m[4] != "":
 				unknown = found
 			case ok && (v.text != "" || !strings.HasPrefix(m[2], ":")):
-				return v.text
+				return with(v.text)
 			case m[2] != "":
-				return m[3]
+				return with(m[3])
 			case !ok && missing != "":
 				unknown = found
 			default:
@@ -500,6 +506,13 @@ func (s *substitutions) apply(objects []*manifest.Object, missing string) ([]*ma
 				e.Tip = "it may be in the " + missing + ", which is not in the tree"
 			}
 			return nil, e
+		}
+		over := m.Charge(int64(size), 0)
+		if size > max(most, 2*len(printed)) {
+			over = fmt.Sprintf("%s has more than %d MiB with the values of the variables", o.Identity(), most>>20)
+		}
+		if over != "" {
+			return nil, manifest.OverLimit(s.by.Errorf("spec.postBuild", "%s", over))
 		}
 		read, err := manifest.ReadOne(o.File, []byte(said))
 		if err != nil {

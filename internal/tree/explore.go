@@ -62,6 +62,8 @@ type explorer struct {
 	said     map[string]bool // what is not known
 	variants map[string]int  // roots of a directory
 
+	substituted *budget.Meter // what variables make
+
 	compared map[string]fileState          // by absolute paths
 	built    map[string][]*manifest.Object // by what nodes are built of beside files
 }
@@ -73,7 +75,7 @@ const (
 
 // explore builds the kustomizations, and what the objects of GitOps engines in them and in plain manifests apply.
 func (a *applied) explore(t *Tree, plain []*manifest.Object) *explorer {
-	x := &explorer{applied: a, tree: t, plain: plain, byKey: map[nodeKey]*node{}, replaced: map[string]bool{},
+	x := &explorer{substituted: budget.NewMeter(budget.Tree), applied: a, tree: t, plain: plain, byKey: map[nodeKey]*node{}, replaced: map[string]bool{},
 		taken: map[string]bool{}, said: map[string]bool{}, variants: map[string]int{},
 		compared: map[string]fileState{}, built: map[string][]*manifest.Object{}}
 	x.defined(plain)
@@ -217,7 +219,7 @@ func (x *explorer) build(key nodeKey, t target, from *node) *node {
 	}
 	objects, err := x.objects(n, key, t)
 	if err == nil && t.postBuild != nil {
-		objects, err = t.postBuild.apply(objects, t.postBuild.settle(x))
+		objects, err = t.postBuild.apply(objects, t.postBuild.settle(x), x.substituted)
 	}
 	x.made(n, key.k, t.withNamespace(objects), err)
 	return n

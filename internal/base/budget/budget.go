@@ -68,7 +68,7 @@ var table = [...]struct {
 	Tree:          {"tree of manifests", Budget{Bytes: 1 << 30, Values: 10_000_000}},
 	DumpObject:    {"object of a dump", Budget{Bytes: 32 << 20, Values: 300_000, Objects: 10}},
 	Dump:          {"dump", Budget{Bytes: 512 << 20, Objects: 1_000_000}},
-	Kustomization: {"kustomization", Budget{Objects: 4_000}},
+	Kustomization: {"kustomization", Budget{Bytes: 64 << 20, Objects: 4_000}},
 	Revision:      {"Git revision", Budget{Bytes: 1 << 30, Files: 1 << 20}},
 	Function:      {"input of a function", Budget{Bytes: 64 << 20, Values: 2_000_000}},
 	RenderConfig:  {"RenderConfig", Budget{Bytes: 4 << 20, Values: 200_000}},

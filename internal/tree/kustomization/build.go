@@ -50,6 +50,10 @@ func (b *Builder) build(k *Kustomization) ([]*manifest.Object, error) {
 	if objects, ok := b.asWritten(k); ok {
 		return objects, nil
 	}
+	if b.text += b.costOf(k).bytes; b.text > budget.Of(budget.Tree).Bytes {
+		return nil, manifest.OverLimit(&manifest.Error{File: k.Name, Msg: fmt.Sprintf("with it, kustomize builds of "+
+			"more than %d MiB of files", budget.Of(budget.Tree).Bytes>>20)})
+	}
 	built, err := quietly(func() (resmap.ResMap, error) {
 		o := krusty.MakeDefaultOptions()
 		if k.options.Generate {
@@ -125,6 +129,8 @@ func (b *Builder) explain(k *Kustomization, err error) error {
 // cost is what a kustomization costs with all that it builds on, counted as often as it is built.
 type cost struct {
 	visits, objects, copies int64
+	bytes                   int64 // of its files, as often as they are named
+	renames, steps          int64 // kustomize compares what an object was called in each
 	err                     error
 	counting                bool
 }
@@ -133,6 +139,7 @@ type cost struct {
 const (
 	maxVisits = 2_000
 	maxCopies = 8 // each can double an object
+	maxSteps  = 500_000
 )
 
 // affordable refuses a kustomization that would cost too much, before anything of it is built.
@@ -150,6 +157,12 @@ func (b *Builder) affordable(k *Kustomization) error {
 		over = fmt.Sprintf("it builds more than %d objects", most.Objects)
 	case c.copies > maxCopies:
 		over = fmt.Sprintf("its patches and replacements copy more than %d times", maxCopies)
+	case c.bytes > most.Bytes:
+		over = fmt.Sprintf("its files have more than %d MiB, as often as they are named", most.Bytes>>20)
+	case c.steps > maxSteps:
+		over = fmt.Sprintf("it renames objects more than %d times in all", maxSteps)
+	case b.steps+c.steps > 4*maxSteps:
+		over = "with it, the kustomizations build more than olmgen waits for"
 	case b.squares+c.objects*c.objects > 4*most.Objects*most.Objects:
 		over = "with it, the kustomizations build more objects than olmgen waits for"
 	}
@@ -157,6 +170,7 @@ func (b *Builder) affordable(k *Kustomization) error {
 		return manifest.OverLimit(&manifest.Error{File: k.Name, Msg: over})
 	}
 	b.squares += c.objects * c.objects
+	b.steps += c.steps
 	return nil
 }
 
@@ -172,6 +186,11 @@ func (b *Builder) costOf(k *Kustomization) *cost {
 	for _, file := range k.resources {
 		c.objects += int64(max(b.source(file).count, 1))
 	}
+	for _, file := range k.Files {
+		if info, err := os.Stat(file); err == nil {
+			c.bytes += min(info.Size(), int64(fileLimits().FileBytes)) // of a larger one, its error says so
+		}
+	}
 	c.objects += int64(len(k.spec.ConfigMapGenerator) + len(k.spec.SecretGenerator) + len(k.spec.Generators))
 	c.copies = b.copies(k)
 	for _, dir := range k.Bases {
@@ -185,7 +204,12 @@ func (b *Builder) costOf(k *Kustomization) *cost {
 		}
 		of := b.costOf(base)
 		c.visits, c.objects, c.copies = min(c.visits+of.visits, far), min(c.objects+of.objects, far), c.copies+of.copies
-		c.err = of.err
+		c.bytes, c.steps = min(c.bytes+of.bytes, far), min(c.steps+of.steps, far)
+		c.renames, c.err = max(c.renames, of.renames), of.err
+	}
+	if k.spec.NamePrefix+k.spec.NameSuffix+k.spec.Namespace != "" {
+		c.renames++
+		c.steps = min(c.steps+c.objects*c.renames, far)
 	}
 	if c.err == nil && len(k.policies) > 0 {
 		c.err = b.addPolicies(k)

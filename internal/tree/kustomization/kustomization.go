@@ -51,6 +51,8 @@ type Builder struct {
 	patterns map[string]*regexp.Regexp // of the targets of patches
 	bytes    int64                     // that were read
 	squares  int64                     // of the objects of each root: kustomize compares each with each
+	steps    int64                     // of renaming
+	text     int64                     // bytes of the files of each root
 }
 
 // New returns a Builder. top is the directory that no file is read outside of, absolute and without symbolic links; if
