@@ -25,6 +25,10 @@ type Change struct {
 // the older one with this change alone refuse or drop, for the same reason. It returns a sentence about the value of
 // the field, or "".
 func (s *Search) Alone(c Change) string {
+	if n := s.narrow(c.Steps); n != nil {
+		defer func(s *Search) { s.left = n.left }(s)
+		s = n
+	}
 	schema := c.Schema()
 	now := at(schema, c.Steps[len(c.In):])
 	key := ""
@@ -46,6 +50,13 @@ func (s *Search) Alone(c Change) string {
 
 // Drops is Alone for a field that is gone, which the newer version drops whatever the rules about others say.
 func (s *Search) Drops(c Change) string {
+	if s.ruled == nil {
+		ruled := slices.ContainsFunc(s.schemas[:], hasRules)
+		s.ruled = &ruled
+	}
+	if s.left <= 0 || !*s.ruled {
+		return ""
+	}
 	versions, rules := s.versions, false
 	var lenient func(p *Props) *Props
 	lenient = func(p *Props) *Props {
@@ -66,6 +77,62 @@ func (s *Search) Drops(c Change) string {
 	search := New(versions[0], versions[1], "", "")
 	search.identity = s.identity
 	return strings.Replace(search.Alone(c), " was taken,", " is taken if the rules take the rest, and", 1)
+}
+
+// wide is how many fields an object has of which one is asked about without the others: the API server looks at each of
+// them for each value.
+const wide = 64
+
+// narrow returns a search in schemas of nothing but a field, if nothing that is around it looks at its value and it is
+// in a wide object; nil otherwise.
+func (s *Search) narrow(steps []Step) *Search {
+	many := false
+	for n := range steps {
+		p := at(s.schemas[0], steps[:n])
+		many = many || p != nil && len(p.Properties) > wide
+	}
+	if !many || !s.plain(steps) {
+		return nil
+	}
+	out := *s
+	out.servers = [2]*apiserver.Server{}
+	for i, p := range s.schemas {
+		out.schemas[i] = along(p, steps)
+		out.versions[i].Schema = &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: out.schemas[i]}
+	}
+	return &out
+}
+
+// along returns a schema with nothing but a field at the end of some steps in each object.
+func along(s *Props, steps []Step) *Props {
+	if s == nil || len(steps) == 0 {
+		return s
+	}
+	out := *s
+	if s.Properties == nil {
+		eachBelow(&out, func(p *Props) *Props { return along(p, steps[1:]) })
+		return &out
+	}
+	name := steps[0].Name
+	out.Properties, out.Required = map[string]Props{}, nil
+	if slices.Contains(s.Required, name) {
+		out.Required = []string{name}
+	}
+	if p, ok := s.Properties[name]; ok {
+		out.Properties[name] = *along(&p, steps[1:])
+	}
+	return &out
+}
+
+// hasRules reports whether a schema has a rule anywhere.
+func hasRules(p *Props) bool {
+	found := len(p.XValidations) > 0
+	copied := *p
+	eachBelow(&copied, func(q *Props) *Props {
+		found = found || hasRules(q)
+		return q
+	})
+	return found
 }
 
 // Together is Alone for all changes of a field, or of what it is in if one of the versions lacks it.

@@ -50,6 +50,7 @@ type Search struct {
 	samples  map[string][]string
 	rules    map[string]apiserver.Rule
 	said     map[string]string // of changes, by what they have in common with others
+	ruled    *bool             // the schemas have rules; nil: not asked for yet
 }
 
 // New returns a Search in the version of the older and the newer CRD. The apiVersion and kind are those of its objects.
