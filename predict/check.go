@@ -265,8 +265,8 @@ func (r *Report) GroupOf(namespace string) (found Group) {
 func (o *simulation) group(g *group) Group {
 	r := Group{Cluster: o.clusterName, Namespace: g.Namespace, Name: g.Name, File: g.File, Line: g.Line,
 		Status: GroupStatus{Namespaces: append([]string{}, g.status...)}}
-	if g.text != nil {
-		r.Annotations = map[string]string{olm.AnnotationProvidedAPIs: *g.text}
+	if text := g.annotation(); text != nil {
+		r.Annotations = map[string]string{olm.AnnotationProvidedAPIs: *text}
 	}
 	if len(o.groupsIn[g.Namespace]) > 1 {
 		r.Status.Conditions = append(r.Status.Conditions,

@@ -124,11 +124,9 @@ func (o *simulation) reconcileAPIs(v *csv, g *group) bool {
 		o.wakeCSV(v)
 		return false
 	case !subset:
-		union := g.apis.Union(v.provided)
-		if g.text != nil && *g.text == listed(union) {
+		if !o.add(g, v.provided.Difference(g.apis)) {
 			return true
 		}
-		o.provide(g, union)
 		o.wakeCSV(v)
 		return false
 	}

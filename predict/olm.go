@@ -325,12 +325,37 @@ func (o *simulation) prune(g *group) {
 }
 
 func (o *simulation) provide(g *group, apis apiSet) {
-	old, text := g.apis, listed(apis)
+	old := g.apis
 	o.work(8 * len(apis))
-	o.list(g, parseAPIs(text))
-	g.text = &text
+	o.list(g, parseAPIs(listed(apis)))
+	g.written, g.dropped, g.text = true, apis.Difference(g.apis), nil
 	o.wakeGroup(g)
 	o.wakeRivals(g, old.Union(g.apis))
+}
+
+// add is provide for the APIs of a group and new ones. It does what is new of that, and reports whether OLM writes.
+func (o *simulation) add(g *group, apis apiSet) bool {
+	o.work(8 * len(apis))
+	if g.written && apis.Equal(g.dropped) ||
+		!g.written && g.text != nil && *g.text == listed(g.apis.Union(apis)) {
+		return false
+	}
+	readable := parseAPIs(listed(apis))
+	move(o.listing, g, maps.Keys(apiSet{}), maps.Keys(readable))
+	g.apis.Insert(readable.UnsortedList()...)
+	g.written, g.dropped, g.text = true, apis.Difference(readable), nil
+	o.wakeGroup(g)
+	o.wakeRivals(g, readable)
+	return true
+}
+
+// annotation returns olm.providedAPIs; nil if it is absent.
+func (g *group) annotation() *string {
+	if g.written && g.text == nil {
+		text := listed(g.apis.Union(g.dropped))
+		g.text = &text
+	}
+	return g.text
 }
 
 func (o *simulation) list(g *group, apis apiSet) {

@@ -87,7 +87,9 @@ type group struct {
 	resolved   bool // OLM has written the status
 	apis       apiSet
 	pruned     bool    // a CSV provides each of apis
-	text       *string // olm.providedAPIs; nil if it is absent
+	text       *string // that annotation has returned
+	written    bool    // OLM has written olm.providedAPIs
+	dropped    apiSet  // what of that is no API
 }
 
 // csv is a ClusterServiceVersion: first the manifest, then the state that OLM maintains.

@@ -259,6 +259,7 @@ func (f file) parse(data []byte, limits manifest.Limits) result {
 	if len(docs) == 0 {
 		r.stray = &manifest.Error{File: f.name, Msg: "empty"}
 	}
+	braces, pattern := bytes.Contains(data, []byte("{{")), bytes.Contains(data, []byte("clusterGroup:"))
 	for _, d := range docs {
 		if d.Root == nil {
 			continue // only comments
@@ -277,12 +278,12 @@ func (f file) parse(data []byte, limits manifest.Limits) result {
 		if o, err := d.Object(); len(objects) == 0 && (err != nil || o.Kind == "") {
 			r.addStray(d.Line + d.Root.Line - 1)
 			r.reference = r.reference || path.Base(f.name) == "metadata.yaml" && o != nil && o.Has("parts")
-			if bytes.Contains(data, []byte("clusterGroup:")) {
+			if pattern {
 				r.templated = append(r.templated, patternSubscriptions(d)...)
 			}
 		}
 		for _, o := range objects {
-			if err := templateOf(o, data); err != nil {
+			if err := templateOf(o, braces); err != nil {
 				return f.refused(data, err)
 			}
 			switch { // an API server stores objects; configuration files only look like them
@@ -304,11 +305,11 @@ func (f file) parse(data []byte, limits manifest.Limits) result {
 }
 
 // templateOf returns why an object of a template is none: {{ x }} is a mapping whose key is one.
-func templateOf(o *manifest.Object, data []byte) error {
+func templateOf(o *manifest.Object, braces bool) error {
 	if strings.Contains(o.Name, "{{") || strings.Contains(o.Namespace, "{{") {
 		return o.Errorf("metadata", templated)
 	}
-	if !bytes.Contains(data, []byte("{{")) {
+	if !braces {
 		return nil
 	}
 	_, err := o.Value()
