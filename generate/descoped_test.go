@@ -157,6 +157,16 @@ func TestSplit(t *testing.T) {
 		{"both", "", `{verbs: [get, list], apiGroups: [""], resources: [namespaces]}`, places{
 			"required":         `[{verbs: [get, list], apiGroups: [""], resources: [namespaces]}]`,
 			"required-cluster": `[{verbs: [get, list], apiGroups: [""], resources: [namespaces]}]`}},
+		{"use of SecurityContextConstraints", "", `{verbs: [get, use], apiGroups: [security.openshift.io], resources: [securitycontextconstraints], resourceNames: [a]}`, places{
+			"required":         `[{verbs: [use], apiGroups: [security.openshift.io], resources: [securitycontextconstraints], resourceNames: [a]}]`,
+			"required-cluster": `[{verbs: [get], apiGroups: [security.openshift.io], resources: [securitycontextconstraints], resourceNames: [a]}]`}},
+		{"bind in a namespace", "", `{verbs: [bind, get], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles, rolebindings]}`, places{
+			"required": `[{verbs: [bind], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles, rolebindings]},
+				{verbs: [get], apiGroups: [rbac.authorization.k8s.io], resources: [rolebindings]}]`,
+			"required-cluster": `[{verbs: [get], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles]}]`}},
+		{"bind everywhere", "", `{verbs: ["*"], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles]}`, places{
+			"required":         `[{verbs: ["*"], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles]}]`,
+			"required-cluster": `[{verbs: ["*"], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles]}]`}},
 		{"by both", SplitFeature, `{verbs: [get], apiGroups: [operator.openshift.io, ""], resources: [consoles, nodes]}`, places{
 			"required": `[{verbs: [get], apiGroups: [""], resources: [consoles]}]`, "required-cluster": `[{verbs: [get], apiGroups: [""], resources: [nodes]}]`,
 			"optional-operator.openshift.io":         `[{verbs: [get], apiGroups: [operator.openshift.io], resources: [nodes]}]`,
@@ -288,7 +298,13 @@ func TestClusterRuleWarnings(t *testing.T) {
 	for _, c := range []struct{ name, rule, want string }{
 		{"namespaced", `{verbs: ["*"], apiGroups: ["", apps, rbac.authorization.k8s.io], resources: [pods, deployments, roles]}`, ""}, {"owned", `{verbs: [get], apiGroups: [cache.example.com], resources: [memcacheds, memcacheds/status]}`, ""},
 		{"one namespace", `{verbs: [get, update, patch, delete], apiGroups: [""], resources: [namespaces]}`, ""},
-		{"many namespaces", `{verbs: [get, watch], apiGroups: [""], resources: [namespaces]}`, "what is cluster-scoped, namespaces (get, watch):"},
+		{"many namespaces", `{verbs: [get, watch], apiGroups: [""], resources: [namespaces]}`, "what is cluster-scoped, namespaces (watch):"},
+		{"SecurityContextConstraints", `{verbs: [use], apiGroups: [security.openshift.io], resources: [securitycontextconstraints], resourceNames: [anyuid]}`, ""},
+		{"SecurityContextConstraints, more", `{verbs: [use, get], apiGroups: [security.openshift.io], resources: [securitycontextconstraints]}`, "what is cluster-scoped, securitycontextconstraints.security.openshift.io (get):"},
+		{"bind", `{verbs: [bind], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], resourceNames: [view]}`, ""},
+		{"bind everywhere", `{verbs: [bind, create], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles, clusterrolebindings]}`, "what is cluster-scoped, clusterroles.rbac.authorization.k8s.io (bind, create), clusterrolebindings.rbac.authorization.k8s.io (bind, create):"},
+		{"escalate", `{verbs: [escalate], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles]}`, "what is cluster-scoped, clusterroles.rbac.authorization.k8s.io (escalate):"},
+		{"PodSecurityPolicies", `{verbs: [use], apiGroups: [policy], resources: [podsecuritypolicies]}`, ""},
 		{"cluster-scoped", `{verbs: [get], apiGroups: ["", storage.k8s.io], resources: [nodes/proxy, storageclasses, pods]}`, "what is cluster-scoped, nodes/proxy (get), storageclasses.storage.k8s.io (get):"},
 		{"URL", `{verbs: [get], nonResourceURLs: [/healthz]}`, "what is cluster-scoped, the URL /healthz (get):"},
 		{"unknown", `{verbs: [get], apiGroups: [unknown.example.com], resources: [things]}`, "what may be cluster-scoped, things.unknown.example.com (get): if so,"},

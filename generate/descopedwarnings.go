@@ -57,7 +57,7 @@ func (r *rendering) warnClusterRules(a *account) {
 	var cluster, wildcards, unknown clusterOnly
 	for _, rule := range a.requested {
 		for _, url := range rule.NonResourceURLs {
-			cluster.add(rule, "the URL "+url)
+			cluster.add(rule.field, "the URL "+url, rule.Verbs)
 		}
 		for _, group := range rule.APIGroups {
 			for _, resource := range rule.Resources {
@@ -66,13 +66,13 @@ func (r *rendering) warnClusterRules(a *account) {
 					name += "." + group
 				}
 				scope := r.bundle.ResourceScope(group, resource)
-				switch _, beyond := r.bindable(group, resource, rule.Verbs); {
-				case beyond && scope == bundle.ClusterScoped:
-					cluster.add(rule, name)
-				case beyond:
-					wildcards.add(rule, name)
+				switch _, beyond := r.bindable(group, resource, rule.Verbs, a.rules); {
+				case len(beyond) > 0 && scope == bundle.ClusterScoped:
+					cluster.add(rule.field, name, beyond)
+				case len(beyond) > 0:
+					wildcards.add(rule.field, name, beyond)
 				case scope == bundle.ScopeUnknown:
-					unknown.add(rule, name)
+					unknown.add(rule.field, name, rule.Verbs)
 				}
 			}
 		}
@@ -105,14 +105,14 @@ type clusterOnly struct {
 	verbs map[string][]string // by name
 }
 
-func (c *clusterOnly) add(rule requestedRule, name string) {
+func (c *clusterOnly) add(field, name string, verbs []string) {
 	if c.verbs == nil {
-		c.field, c.verbs = rule.field, map[string][]string{}
+		c.field, c.verbs = field, map[string][]string{}
 	}
 	if _, known := c.verbs[name]; !known {
 		c.names = append(c.names, name)
 	}
-	for _, v := range rule.Verbs {
+	for _, v := range verbs {
 		c.verbs[name] = lists.Add(c.verbs[name], v)
 	}
 }

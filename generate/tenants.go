@@ -13,6 +13,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/rbac/danger"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -163,13 +164,15 @@ func (p place) compare(q place) int {
 // split divides the rules of an account by their places. Together they allow exactly what the rules allow.
 func (r *rendering) split(all []rbacv1.PolicyRule) map[place][]rbacv1.PolicyRule {
 	parts := map[place][]rbacv1.PolicyRule{}
-	for _, p := range all {
-		places := r.cells(p)
-		for at, cells := range places {
-			if len(places) == 1 && r.options.Descoped.Split == "" {
-				cells = nil // the rule stays whole
+	for _, whole := range all {
+		for _, p := range byVerbs(whole) {
+			places := r.cells(p, all)
+			for at, cells := range places {
+				if len(places) == 1 && r.options.Descoped.Split == "" {
+					cells = nil // the rule stays whole
+				}
+				parts[at] = append(parts[at], cells.rules(p)...)
 			}
-			parts[at] = append(parts[at], cells.rules(p)...)
 		}
 	}
 	return parts
@@ -179,8 +182,8 @@ func (r *rendering) split(all []rbacv1.PolicyRule) map[place][]rbacv1.PolicyRule
 type cells map[string][]string
 
 // cells sorts the pairs of a rule by their places. A rule of URLs has none and belongs to one place as a whole. What a
-// RoleBinding grants in part, such as a wildcard, has two.
-func (r *rendering) cells(p rbacv1.PolicyRule) map[place]cells {
+// RoleBinding grants in part, such as a wildcard, has two. All are the rules of the account.
+func (r *rendering) cells(p rbacv1.PolicyRule, all []rbacv1.PolicyRule) map[place]cells {
 	out := map[place]cells{}
 	if len(p.NonResourceURLs) > 0 {
 		return map[place]cells{{cluster: true}: nil}
@@ -193,11 +196,11 @@ func (r *rendering) cells(p rbacv1.PolicyRule) map[place]cells {
 	}
 	for _, group := range lists.Unique(p.APIGroups) { // a rule can name a resource twice
 		for _, resource := range lists.Unique(p.Resources) {
-			namespaced, cluster := r.bindable(group, resource, p.Verbs)
+			namespaced, beyond := r.bindable(group, resource, p.Verbs, all)
 			if namespaced {
 				add(place{r.part(group, resource), false}, group, resource)
 			}
-			if cluster {
+			if len(beyond) > 0 {
 				add(place{r.part(group, resource), true}, group, resource)
 			}
 		}
@@ -205,28 +208,50 @@ func (r *rendering) cells(p rbacv1.PolicyRule) map[place]cells {
 	return out
 }
 
-// bindable reports whether a RoleBinding in a namespace grants a resource, and whether only a ClusterRoleBinding grants
-// some of it. A resource of unknown scope counts as namespaced, because a ClusterRoleBinding would grant it in all
-// namespaces if it is; a wildcard is both.
-func (r *rendering) bindable(group, resource string, verbs []string) (namespaced, cluster bool) {
+// bindable reports whether a RoleBinding in a namespace grants a resource, and returns the verbs that only a
+// ClusterRoleBinding grants. A resource of unknown scope counts as namespaced, because a ClusterRoleBinding would grant
+// it in all namespaces if it is; a wildcard is both. Who writes ClusterRoleBindings is asked for bind without a
+// namespace.
+func (r *rendering) bindable(group, resource string, verbs []string, all []rbacv1.PolicyRule) (bool, []string) {
 	switch scope := r.bundle.ResourceScope(group, resource); {
-	case scope == bundle.ClusterScoped && group == "" && resource == "namespaces":
-		beyond := func(verb string) bool { return verb == "*" || !inOneNamespace(verb) }
-		return slices.ContainsFunc(verbs, inOneNamespace), slices.ContainsFunc(verbs, beyond)
 	case scope == bundle.ClusterScoped:
-		return false, true
+		inNamespace := func(verb string) bool { return danger.AskedInNamespace(group, resource, verb) }
+		beyond := lists.Filter(verbs, func(verb string) bool {
+			return verb == rbac.All || !inNamespace(verb) || verb == "bind" && writesClusterRoleBindings(all)
+		})
+		return slices.ContainsFunc(verbs, inNamespace), beyond
 	case scope == bundle.ScopeUnknown:
-		base, _, _ := strings.Cut(resource, "/")
-		return true, group == "*" || base == "*"
+		if base, _, _ := strings.Cut(resource, "/"); group == rbac.All || base == rbac.All {
+			return true, verbs
+		}
 	}
-	return true, false
+	return true, nil
 }
 
-// inOneNamespace reports whether a RoleBinding grants some of a verb on its own Namespace. The API server takes a
-// request for one Namespace as a request in that namespace (Kubernetes:
-// staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo.go).
-func inOneNamespace(verb string) bool {
-	return slices.Contains([]string{"get", "update", "patch", "delete", "*"}, verb)
+func writesClusterRoleBindings(rules []rbacv1.PolicyRule) bool {
+	return slices.ContainsFunc(rules, func(p rbacv1.PolicyRule) bool {
+		return rbac.Has(p.APIGroups, rbacv1.GroupName) && rbac.HasResource(p.Resources, "clusterrolebindings") &&
+			slices.ContainsFunc([]string{"create", "update", "patch"},
+				func(verb string) bool { return rbac.Has(p.Verbs, verb) })
+	})
+}
+
+// byVerbs parts use and bind, where a RoleBinding grants them, from the other verbs of a rule: who binds those in all
+// namespaces does not grant these there.
+func byVerbs(p rbacv1.PolicyRule) []rbacv1.PolicyRule {
+	apart := func(verb string) bool {
+		return (verb == "use" || verb == "bind") && slices.ContainsFunc(p.APIGroups, func(group string) bool {
+			return slices.ContainsFunc(p.Resources,
+				func(resource string) bool { return danger.AskedInNamespace(group, resource, verb) })
+		})
+	}
+	first, second := p, p
+	first.Verbs = lists.Filter(p.Verbs, apart)
+	second.Verbs = slices.DeleteFunc(slices.Clone(p.Verbs), apart)
+	if len(first.Verbs) == 0 || len(second.Verbs) == 0 {
+		return []rbacv1.PolicyRule{p}
+	}
+	return []rbacv1.PolicyRule{first, second}
 }
 
 // part returns the key of the optional ClusterRole of a resource, or "" for the required one. Owned APIs are always

@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/cmd/e2e/harness/apply"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/golden/equal"
+	"github.com/olmgen/olmgen/internal/rbac/danger"
 )
 
 const operatorNS, boundNS, unboundNS = "operator-ns", "target-a", "unrelated"
@@ -120,8 +121,8 @@ func (e expectation) expects(account string, q access.Question) (must, may bool)
 	switch {
 	case q.Path != "":
 		scope = bundle.ClusterScoped
-	case q.Group == "" && q.Resource == "namespaces":
-		scope = bundle.ScopeUnknown // a RoleBinding grants get of its own one
+	case q.Group == "" && q.Resource == "namespaces", danger.AskedInNamespace(q.Group, q.Resource, q.Verb):
+		scope = bundle.ScopeUnknown // a RoleBinding grants some of it
 	}
 	switch {
 	case q.Namespace == boundNS && asked:

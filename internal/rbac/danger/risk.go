@@ -264,16 +264,31 @@ func (s Scopes) withoutEffect(a rbac.Atom, place string) bool {
 	case a.Group == rbac.All || a.Resource == rbac.All:
 		// A wildcard holds for what is in the namespace, unless the whole group is cluster-scoped.
 		return olm.AllScoped(a.Group, false)
-	case a.Group == "" && a.Resource == "namespaces":
-		return a.Verb == "create" || a.Verb == "list" || a.Verb == "watch" || a.Verb == "deletecollection"
-	case a.Verb == "use" && a.Group == groupSCC:
-		return false // OpenShift asks for it in the namespace of the pod
-	case a.Verb == "bind" && a.Group == groupRBAC:
-		return false // asked for in the namespace of the binding (Kubernetes: pkg/registry/rbac/escalation_check.go)
+	case AskedInNamespace(a.Group, a.Resource, a.Verb):
+		return false
 	}
 	resource, _, _ := strings.Cut(a.Resource, "/")
 	namespaced, known := olm.NamespacedResource(a.Group, resource)
 	return known && !namespaced || slices.Contains(s.resources[a.Group], resource)
+}
+
+// AskedInNamespace reports whether a verb on a cluster-scoped resource is asked for with a namespace, so that a
+// RoleBinding grants it. An API server takes a request for one Namespace as one in it (Kubernetes:
+// staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo.go), and asks for bind in the namespace of the binding
+// (pkg/registry/rbac/escalation_check.go, BindingAuthorized). OpenShift asks for use in the namespace of the pod
+// (apiserver-library-go: pkg/securitycontextconstraints/sccmatching/matcher.go). "*" has other verbs, too.
+func AskedInNamespace(group, resource, verb string) bool {
+	var verbs []string
+	switch {
+	case group == "" && resource == "namespaces":
+		verbs = []string{"get", "update", "patch", "delete"}
+	case group == groupSCC && resource == "securitycontextconstraints",
+		group == "policy" && resource == "podsecuritypolicies": // the same, up to Kubernetes v1.24
+		verbs = []string{"use"}
+	case group == groupRBAC && resource == "clusterroles":
+		verbs = []string{"bind"}
+	}
+	return len(verbs) > 0 && (verb == rbac.All || slices.Contains(verbs, verb))
 }
 
 // vain reports whether an atom matches no request anywhere. Only the resources "*" and "*/SUBRESOURCE" stand for
