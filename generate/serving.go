@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -37,27 +36,22 @@ func (s *serving) secret() string { return s.service + "-cert" }
 // ServesAt returns the Deployment of a ClusterServiceVersion for which OLM makes a Service of a name, or "".
 func ServesAt(csv *v1alpha1.ClusterServiceVersion, service string) string {
 	for _, w := range csv.Spec.WebhookDefinitions {
-		if serviceName(w.DeploymentName) == service {
+		if olm.ServiceName(w.DeploymentName) == service {
 			return w.DeploymentName
 		}
 	}
 	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
-		if serviceName(d.DeploymentName) == service {
+		if olm.ServiceName(d.DeploymentName) == service {
 			return d.DeploymentName
 		}
 	}
 	return ""
 }
 
-// serviceName replaces dots, which a Service's name can't have, as OLM does where webhooks point to it.
-func serviceName(deployment string) string {
-	return strings.ReplaceAll(deployment, ".", "-") + "-service"
-}
-
 // servings finds the Deployments that serve, in the CSV's order.
 func servings(csv *v1alpha1.ClusterServiceVersion, mode Names) (out []*serving) {
 	for _, d := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		s := &serving{deployment: d.Name, service: serviceName(d.Name), account: bundle.Account(&d.Spec.Template.Spec)}
+		s := &serving{deployment: d.Name, service: olm.ServiceName(d.Name), account: bundle.Account(&d.Spec.Template.Spec)}
 		if mode == NamesOLM { // OLM does not look at the field's old name
 			s.account = d.Spec.Template.Spec.ServiceAccountName
 		}

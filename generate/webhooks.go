@@ -116,7 +116,7 @@ func apiServices(r *rendering) {
 	for _, d := range ownedAPIServices(r.csv) {
 		name := d.Version + "." + d.Group
 		view := templates.APIService{Ownership: r.names.owned(), Name: name, Group: d.Group, Version: d.Version,
-			Namespace: r.options.Namespace, Service: serviceName(d.DeploymentName), CABundle: r.certs.caBundle,
+			Namespace: r.options.Namespace, Service: olm.ServiceName(d.DeploymentName), CABundle: r.certs.caBundle,
 			Port: olm.ServedPort(d.ContainerPort), Annotations: map[string]string{}}
 		if r.options.Config != nil {
 			maps.Copy(view.Annotations, r.options.Config.Annotations)

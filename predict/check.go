@@ -206,6 +206,7 @@ func (o *simulation) judgeEach(r *Report) {
 			if o.Disputes.CSV(v.CSV) == "" && o.lacking[v.Namespace] == "" {
 				o.judgeCSV(v)
 				o.judgeServices(v)
+				o.judgeNetwork(v)
 			}
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/generate/installer"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/netpol"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/olm/versions"
@@ -370,6 +371,19 @@ func (o *simulation) judgeServices(v *csv) {
 				"APIService "+d.GetName()+" is not in the tree, and no CSV of it owns it: it counts as there",
 				"add the operator that serves it, or check its path too")
 		}
+	}
+}
+
+// judgeNetwork reports what NetworkPolicies of the tree cut off of the pods of a CSV.
+func (o *simulation) judgeNetwork(v *csv) {
+	operator := v.release()
+	if v.Copied || v.deleted || operator == nil {
+		return
+	}
+	local := lists.Filter(slices.Collect(o.All()), func(x *manifest.Object) bool { return x.Namespace == v.Namespace })
+	for _, g := range netpol.Gaps(operator.ClusterServiceVersion, v.Namespace, local) {
+		o.note(ruleNetwork, g.Severity, g.Policy, g.Field, g.Message,
+			"let it through, or make sure that nothing enforces the policy")
 	}
 }
 

@@ -167,9 +167,10 @@ type operator struct {
 	gaps     []Gap
 }
 
-// Gaps returns what the policies of a namespace cut off of an operator in it; an empty one is that of all objects. A
-// pod in the network of its node is left out: what policies do to it is the choice of the plugin. So are probes: what
-// comes from the pod's own node always passes (Kubernetes documentation, Network Policies).
+// Gaps returns what the policies of a namespace cut off of an operator in it; an empty one is that of all objects. The
+// Services are those of the namespace, and those that OLM makes for the operator. A pod in the network of its node is
+// left out: what policies do to it is the choice of the plugin. So are probes: what comes from the pod's own node
+// always passes (Kubernetes documentation, Network Policies).
 func Gaps(csv *v1alpha1.ClusterServiceVersion, namespace string, objects []*manifest.Object) (list []Gap) {
 	policies, services := make([]networkingv1.NetworkPolicy, len(objects)), []corev1.Service{}
 	for i, o := range objects { // what cannot be read is said elsewhere
@@ -191,7 +192,8 @@ func Gaps(csv *v1alpha1.ClusterServiceVersion, namespace string, objects []*mani
 			me, out := "Deployment "+d.Name, networkingv1.PolicyTypeEgress
 			o.judge(out, apiServer, findings.Error, findings.Warning, me+" reach the API server (TCP 443 or 6443)")
 			o.judge(out, dns, findings.Warning, findings.Info, me+" ask DNS (port 53 or 5353)")
-			o.judgeServices(services, calledPorts(csv, d.Name, o.pod))
+			own, called := o.served(csv)
+			o.judgeServices(append(services[:len(services):len(services)], own), called)
 		}
 		list = append(list, o.gaps...)
 	}
@@ -240,15 +242,25 @@ func (o *operator) judgeServices(services []corev1.Service, called []Port) {
 	}
 }
 
-// calledPorts returns the ports of a Deployment without which the API server refuses requests: of its webhooks that do
-// not fail open.
-func calledPorts(csv *v1alpha1.ClusterServiceVersion, deployment string, pod *corev1.PodTemplateSpec) (list []Port) {
-	for _, w := range csv.Spec.WebhookDefinitions {
-		open := w.Type != v1alpha1.ConversionWebhook &&
-			*cmp.Or(w.FailurePolicy, new(admissionv1.Fail)) == admissionv1.Ignore
-		if w.DeploymentName == deployment && !open {
-			list = append(list, numbered(pod, olm.ServedTarget(w.TargetPort, w.ContainerPort), tcp)...)
+// served returns the Service that OLM makes for the webhooks and APIServices of a Deployment (OLM:
+// pkg/controller/install/certresources.go), and those of its ports without which the API server refuses requests: all
+// but those of webhooks that fail open.
+func (o *operator) served(csv *v1alpha1.ClusterServiceVersion) (s corev1.Service, called []Port) {
+	s.Name = olm.ServiceName(o.name)
+	add := func(by string, target intstr.IntOrString, open bool) {
+		if by == o.name {
+			s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{TargetPort: target})
+			if !open {
+				called = append(called, numbered(o.pod, target, tcp)...)
+			}
 		}
 	}
-	return list
+	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
+		add(d.DeploymentName, olm.ServedTarget(nil, d.ContainerPort), false)
+	}
+	for _, w := range csv.Spec.WebhookDefinitions {
+		add(w.DeploymentName, olm.ServedTarget(w.TargetPort, w.ContainerPort), w.Type != v1alpha1.ConversionWebhook &&
+			*cmp.Or(w.FailurePolicy, new(admissionv1.Fail)) == admissionv1.Ignore)
+	}
+	return s, called
 }

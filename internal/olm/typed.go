@@ -128,6 +128,12 @@ func ServedTarget(target *intstr.IntOrString, containerPort int32) intstr.IntOrS
 	return *cmp.Or(target, new(intstr.FromInt32(ServedPort(containerPort))))
 }
 
+// ServiceName returns the name of the Service that OLM makes for a Deployment. It replaces dots, which a Service's name
+// can't have, as OLM does where webhooks point to it.
+func ServiceName(deployment string) string {
+	return strings.ReplaceAll(deployment, ".", "-") + "-service"
+}
+
 // AllAnnotations stands for all annotations of a pod.
 const AllAnnotations = "*"
 

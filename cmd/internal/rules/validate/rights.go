@@ -14,7 +14,6 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs"
@@ -140,8 +139,7 @@ func bindings(b *bundle.Bundle) (list []Finding, err error) {
 
 // cutOff reports what the NetworkPolicies of a bundle cut off of its own pods.
 func cutOff(b *bundle.Bundle) []Finding {
-	made, _ := generate.Strategy(b.CSV, "default", nil) // the error is a finding already
-	return lists.Map(netpol.Gaps(b.CSV, "", slices.Concat(b.Others, made)), func(g netpol.Gap) Finding {
+	return lists.Map(netpol.Gaps(b.CSV, "", b.Others), func(g netpol.Gap) Finding {
 		return finding(ruleNetwork, g.Severity, g.Policy.Errorf(g.Field, "%s", g.Message))
 	})
 }
