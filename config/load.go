@@ -290,6 +290,7 @@ func (s Settings) withDefaults(defaults Settings) Settings {
 	inherit(&s.CopiedCSVs, defaults.CopiedCSVs, s.Profile, generate.OptionCopiedCSVs)
 	s.Certs.inherit(defaults.Certs, s.Profile)
 	inherit(&s.ConvertCRDs, defaults.ConvertCRDs, s.Profile, generate.OptionConvertCRDs)
+	inherit(&s.NetworkPolicies, defaults.NetworkPolicies, s.Profile, generate.OptionNetworkPolicies)
 	s.AllowUnsupported = cmp.Or(s.AllowUnsupported, defaults.AllowUnsupported)
 	s.Templates = cmp.Or(s.Templates, defaults.Templates)
 	if s.Suppress == nil {
@@ -326,8 +327,9 @@ func inherit[T comparable](field *T, value T, profile generate.Profile, option g
 
 func (s Settings) options() generate.Options {
 	o := generate.Options{Profile: s.Profile, Names: s.Names, CopiedCSVs: s.CopiedCSVs, Certs: s.Certs.Provider,
-		CertSecret:  s.Certs.Secret,
-		ConvertCRDs: s.ConvertCRDs != nil && *s.ConvertCRDs}
+		CertSecret:      s.Certs.Secret,
+		ConvertCRDs:     s.ConvertCRDs != nil && *s.ConvertCRDs,
+		NetworkPolicies: s.NetworkPolicies != nil && *s.NetworkPolicies}
 	if s.Certs.Issuer != nil {
 		o.Issuer = *s.Certs.Issuer
 	}

@@ -134,6 +134,7 @@ type Settings struct {
 	CopiedCSVs       generate.CopiedCSVs `json:"copiedCSVs,omitempty"`
 	Certs            Certs               `json:"certs,omitempty"`
 	ConvertCRDs      *bool               `json:"convertCRDs,omitempty"`
+	NetworkPolicies  *bool               `json:"networkPolicies,omitempty"`
 	AllowUnsupported *bool               `json:"allowUnsupported,omitempty"`
 	Suppress         []string            `json:"suppress,omitempty"`
 	Templates        string              `json:"templates,omitempty"`

@@ -91,6 +91,8 @@ type Options struct {
 
 	Config      *v1alpha1.SubscriptionConfig // of the Subscription, applied to the Deployments or handed over
 	ConvertCRDs bool                         // v1beta1 CRDs become v1
+	// with ProfilePlain: each Deployment gets a NetworkPolicy that denies what its pods are not known to need
+	NetworkPolicies bool
 	// images in the CSV, the Deployments and shipped workloads are taken from there
 	Mirrors *images.Map
 
@@ -321,6 +323,7 @@ const (
 	OptionCertSecret          Option = "CertSecret"
 	OptionCABundle            Option = "CABundle"
 	OptionConvertCRDs         Option = bundle.OptionConvertCRDs
+	OptionNetworkPolicies     Option = "NetworkPolicies"
 	OptionBindNamespaces      Option = "Descoped.BindNamespaces"
 	OptionBindAll             Option = "Descoped.BindAll"
 	OptionBindCluster         Option = "Descoped.BindCluster"

@@ -69,6 +69,7 @@ var generators = []func(*rendering){
 	copiedCSVs,
 	crds,
 	shippedObjects,
+	networkPolicies,
 }
 
 // Render makes the objects of a bundle. Errors are *Error where the options do not fit the bundle, *manifest.Error

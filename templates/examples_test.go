@@ -196,7 +196,23 @@ func (s texts) services() []example {
 			of("v1", "Service", s.meta(true, nil, nil), object{"spec": object{"ports": wantPorts}})},
 		{"service.yaml", Service{Ownership: owned, Name: s.x, Namespace: s.y, Ports: ports, Shipped: &ShippedService{own, own, s.spec(3)}},
 			of("v1", "Service", s.meta(true, want, want), object{"spec": s.spec(3.0)})},
+		{"networkpolicy.yaml", NetworkPolicy{Ownership: owned, Name: s.x, Namespace: s.y, Selector: s.spec(3), Ports: []NetworkPort{{s.b, int32(9443)}, {s.a, s.b}}},
+			s.policy(wantOwned, list{object{"ports": list{object{"port": 9443.0, "protocol": s.b}, object{"port": s.b, "protocol": s.a}}}})},
+		{"networkpolicy.yaml", NetworkPolicy{Name: s.x, Namespace: s.y, Selector: s.spec(3)}, s.policy(nil, nil)},
 	}
+}
+
+func (s texts) policy(labels object, ingress list) object {
+	port := func(number float64, protocol string) object { return object{"port": number, "protocol": protocol} }
+	spec := object{"podSelector": s.spec(3.0), "policyTypes": list{"Ingress", "Egress"}, "egress": list{
+		object{"ports": list{port(443, "TCP"), port(6443, "TCP")}},
+		object{"ports": list{port(53, "UDP"), port(53, "TCP"), port(5353, "UDP"), port(5353, "TCP")}}}}
+	if ingress != nil {
+		spec["ingress"] = ingress
+	}
+	return of("networking.k8s.io/v1", "NetworkPolicy", s.meta(true, labels, object{
+		"kubernetes.io/description": "Denies by default. What else pods call, and who else calls them, is not known."}),
+		object{"spec": spec})
 }
 
 func (s texts) certificates() []example {

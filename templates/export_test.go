@@ -26,6 +26,7 @@ func views() map[string]any {
 		"kustomization-channel.yaml":             ChannelKustomization{},
 		"kustomization.yaml":                     Kustomization{},
 		"namespace.yaml":                         Namespace{},
+		"networkpolicy.yaml":                     NetworkPolicy{},
 		"operatorcondition.yaml":                 OperatorCondition{},
 		"operatorgroup.yaml":                     OperatorGroup{},
 		"patch-channel.yaml":                     ChannelKustomization{},

@@ -220,6 +220,20 @@ type ShippedService struct {
 	Spec                map[string]any
 }
 
+// NetworkPolicy is the view of networkpolicy.yaml: what the pods of a Deployment need of the network.
+type NetworkPolicy struct {
+	Ownership
+	Name, Namespace string
+	Selector        map[string]any // a label selector: that of the Deployment
+	Ports           []NetworkPort  // that anybody may reach
+}
+
+// NetworkPort is a port of a pod.
+type NetworkPort struct {
+	Protocol string
+	Port     any // a number or a name
+}
+
 // Issuer is the view of issuer.yaml: a self-signed Issuer of cert-manager.
 type Issuer struct {
 	Ownership
