@@ -154,7 +154,10 @@ func checkDependency(d bundle.Property) (field, tip, msg string) {
 	return "", "", ""
 }
 
-const ruleReplacesMissing = "replaces-missing"
+const (
+	ruleReplacesMissing = "replaces-missing"
+	ruleReplacesSelf    = "replaces-itself"
+)
 
 // Package returns the findings of all versions of a legacy package, with those about the package, and the number of
 // versions. File is a path in dir, Source and Path are those of Located.

@@ -36,6 +36,7 @@ var rules = []findings.Rule{
 	{ID: ruleSkipRange, Text: "olm.skipRange is not a range of versions"},
 	{ID: ruleCSVSchema,
 		Text: "the schema of OLM's CRD rejects the ClusterServiceVersion, so OLM cannot install it"},
+	{ID: ruleReplacesSelf, Text: "spec.replaces names the ClusterServiceVersion itself"},
 	{ID: ruleReplacesMissing,
 		Text: "legacy package: spec.replaces names a ClusterServiceVersion that is not in the package"},
 
@@ -56,6 +57,7 @@ var rules = []findings.Rule{
 	{ID: bundle.WarnLayout, Text: "annotations are missing, or a file is not read"},
 	{ID: bundle.WarnNotAnObject, Text: "a document without kind"},
 	{ID: ruleNetwork, Text: "NetworkPolicies of the bundle cut its pods off from what they call, or who calls them"},
+	{ID: ruleCatalog, Text: "the pipeline of a catalog refuses what the bundle ships"},
 	{ID: bundle.WarnOldAPI, Text: "an API version that current clusters do not serve"},
 	{ID: bundle.WarnOldCRD, Text: "a CustomResourceDefinition of v1beta1, which current clusters do not serve"},
 	{ID: bundle.WarnProperty, Text: "an entry of properties.yaml without type or value: OLM leaves it out"},

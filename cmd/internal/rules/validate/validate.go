@@ -107,10 +107,14 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 				`metadata.annotations["`+olm.AnnotationSkipRange+`"]`, "%q is not a range of versions: %v", text, err)))
 		}
 	}
+	if b.CSV.Spec.Replaces == b.CSV.Name {
+		list = append(list, finding(ruleReplacesSelf, findings.Error, b.CSVObject.Errorf("spec.replaces",
+			"it replaces itself: OLM asks for such a release again and again, or ignores the field")))
+	}
 	list = append(list, refusals(src, b)...)
 	operator := fit.OfBundle(b)
 	operator.Namespace = b.CSV.Annotations[olm.AnnotationSuggestedNamespace]
-	list = slices.Concat(list, dependencyFindings(src.FS, b), ownedVersions(b), cutOff(b),
+	list = slices.Concat(list, dependencyFindings(src.FS, b), ownedVersions(b), cutOff(b), publication(b),
 		fit.Conversions(operator))
 	for _, ask := range []func(*bundle.Bundle) ([]Finding, error){inVain, bindings} {
 		found, err := ask(b)
