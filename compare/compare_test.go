@@ -322,11 +322,16 @@ func TestSentences(t *testing.T) {
 	of := func(resources, verbs string) string {
 		return strings.Replace(account("a", verbs), "resources: [secrets]", "resources: ["+resources+"]", 1)
 	}
+	named := func(role string) string {
+		return strings.Replace(role, "resources: [secrets]", "resources: [secrets], resourceNames: [one]", 1)
+	}
 	for _, c := range []struct{ name, old, now, want, never string }{
 		{"escalate goes and bind stays", role("bind, escalate"), role("bind"), "1 lost", "now "},
 		{"an operator goes", account("a", "get, list"), "# nothing\n", "no longer reads all Secrets of the cluster", "now "},
 		{"Secrets are new", account("a", "delete"), account("a", "delete, get, list"), "now reads all Secrets of the cluster", "no longer"},
-		{"a part that is new", of("pods", "create"), of("pods, pods/exec", "create"), "now runs in pods of the cluster (exec)", "(exec, pods)"},
+		{"a part that is new", of("pods", "create"), of("pods, pods/exec", "create"), "gains create pods/exec in the cluster", "now "},
+		{"it starts pods, which reach every right", of("pods", "create"), of("pods", "create") + of("secrets", "get"), "gains get secrets in the cluster", "now "},
+		{"it read one Secret", named(account("a", "get")), account("a", "get"), "now reads all Secrets of the cluster", "gains "},
 		{"no part is new", of("pods", "create"), of("pods", "create, update"), "gains update pods in the cluster", "now "},
 		{"the worst gain is named", account("a", "get, list"), account("a", "get, list, update, patch"), "gains update,patch secrets in the cluster", "no longer"},
 	} {

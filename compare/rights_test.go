@@ -60,7 +60,7 @@ func TestLeftOut(t *testing.T) {
 	old := many("create", "pods") + account("b", "delete")
 	now := many("get", "secrets, pods/exec") + account("b", "delete")
 	if got, want := printed(t, compared(t, tree(t, old), tree(t, now))),
-		"now reads all Secrets of the cluster, as account-of-an-operator-with-a-long-name; and 1 more; no longer: 1 more; 2 gained; 1 lost\n"; !strings.Contains(got, want) {
+		"gains get secrets in the cluster, as account-of-an-operator-with-a-long-name; and 1 more; no longer: 1 more; 2 gained; 1 lost\n"; !strings.Contains(got, want) {
 		t.Errorf("no %q in\n%s", want, got)
 	}
 }

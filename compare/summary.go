@@ -174,7 +174,7 @@ func (r *Report) permissionsAnswer() (parts []string, count string) {
 		}
 		parts = append([]string{holder + "gains " + gainText(gain) + who}, parts...)
 	}
-	return parts, strings.Join(append(movesText(r.Permissions, ""), movesText(r.Users, " by users")...), "; ")
+	return lists.Unique(parts), strings.Join(append(movesText(r.Permissions, ""), movesText(r.Users, " by users")...), "; ")
 }
 
 // holder returns who has a gain, where it is everybody or those who have roles for users.
@@ -201,6 +201,8 @@ func (r *Report) sentence(f permissions.ChangedFact) string {
 		begin, end = "moved: ", " instead of "+namesOf(f.From)
 	case f.Change == permissions.Moved:
 		begin = "also "
+	case f.Before:
+		return "gains " + gainText(f.Item) + r.by(f.Subjects)
 	}
 	return begin + f.Text + r.by(f.Subjects) + end
 }

@@ -52,7 +52,21 @@ func Compare(old, now *Report, owner func(Subject) Subject) Diff {
 		}
 	}
 	d.Facts = c.facts(d.Permissions)
+	for n := range d.Facts {
+		d.Facts[n].Before = c.reached(old, d.Facts[n].Fact)
+	}
 	return d
+}
+
+// reached reports whether the owners of a fact had its risk by other rights, or reached every right.
+func (c *comparison) reached(r *Report, f Fact) bool {
+	return !slices.ContainsFunc(f.Subjects, func(s Subject) bool {
+		had := &Report{Permissions: c.had[c.owner(s)], scopes: r.scopes}
+		return !slices.ContainsFunc(had.Reaches(), f.within) &&
+			!slices.ContainsFunc(r.Ways, func(w Way) bool {
+				return w.Reaches == EveryRight && c.owner(w.Subject) == c.owner(s)
+			})
+	})
 }
 
 // Gained returns the items that are gained.
@@ -171,6 +185,8 @@ type ChangedFact struct {
 	Severity findings.Severity // of a loss: Info
 	May      string            // such as: read every Secret
 	From     []Subject         // who of the operator loses what is moved; empty if nobody does
+	Item     Item              // the first of what says so
+	Before   bool              // of a gain: the owner had the risk already, by other rights or over other accounts
 }
 
 // facts returns in short what owners gain and lose, and what only other accounts of theirs may do now.
@@ -219,7 +235,8 @@ func (c *comparison) changed(items, others []Item, change Change) (out []Changed
 		if f, left := f.beyond(known); left {
 			f.Text = strings.Replace(f.Text, amongThem, "", 1)
 			severity := cmp.Or(f.severity, findings.Info)
-			out = append(out, ChangedFact{Fact: f, Change: change, Severity: severity, May: f.may})
+			out = append(out, ChangedFact{Fact: f, Change: change, Severity: severity, May: f.may,
+				Item: f.item})
 		}
 	}
 	return out

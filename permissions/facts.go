@@ -27,14 +27,20 @@ type Fact struct {
 
 	parts, names []string // of the risk, and of objects
 	may          string   // what it is that the subjects may do
+	item         Item     // the first that says so
 	severity     findings.Severity
+}
+
+// within reports whether another fact is about the risk in all places of this one, and for all objects if this one is.
+func (f Fact) within(o Fact) bool {
+	wider := slices.Contains(o.Namespaces, Everywhere) || sets.New(o.Namespaces...).HasAll(f.Namespaces...)
+	return o.Risk == f.Risk && wider && (f.Named || !o.Named)
 }
 
 // beyond returns what a fact says and others of the same owner do not, and whether anything is left.
 func (f Fact) beyond(others []Fact) (Fact, bool) {
 	for _, o := range others {
-		wider := slices.Contains(o.Namespaces, Everywhere) || sets.New(o.Namespaces...).HasAll(f.Namespaces...)
-		if f.Risk == Everything || o.Risk != f.Risk || o.Named || !wider {
+		if f.Risk == Everything || o.Named || !f.within(o) {
 			continue
 		}
 		f.parts = lists.Filter(f.parts, func(p string) bool { return !slices.Contains(o.parts, p) })
@@ -119,7 +125,7 @@ func (r *Report) everything() (f Fact, full, ok bool) {
 		return n
 	}
 	item := slices.MaxFunc(all, func(a, b Item) int { return rank(a) - rank(b) })
-	f = Fact{Risk: Everything, Source: item.Source}
+	f = Fact{Risk: Everything, Source: item.Source, item: item}
 	for _, other := range all {
 		if slices.Equal(other.Verbs, item.Verbs) && slices.Equal(other.APIGroups, item.APIGroups) {
 			f.add(other)
@@ -235,7 +241,7 @@ func (r *Report) answer(q question) (Fact, bool) {
 				continue
 			}
 			if strength < best {
-				best, f = strength, Fact{Risk: q.risk, Source: item.Source}
+				best, f = strength, Fact{Risk: q.risk, Source: item.Source, item: item}
 			}
 			one := item
 			one.Namespaces = []string{cmp.Or(place, Everywhere)}

@@ -108,7 +108,7 @@ func TestExampleDiffAction(t *testing.T) {
 	if !strings.HasPrefix(body, "<!-- olmgen diff of bundle -->\n**memcached-operator.v0.0.1 -&gt; memcached-operator.v0.1.0**") {
 		t.Errorf("the comment is %.300s", body)
 	}
-	if !strings.Contains(read(filepath.Join(temp, "summary")), "now reads all Secrets of the cluster") {
+	if !strings.Contains(read(filepath.Join(temp, "summary")), "gains get,list,watch secrets in the cluster") {
 		t.Error("the summary does not say it")
 	}
 }
