@@ -229,8 +229,7 @@ var settings = []Option{
 		Profiles: operators, Text: "turns v1beta1 CRDs into v1"},
 	{Name: "networkPolicies", Type: Bool, Flag: "network-policies", ID: generate.OptionNetworkPolicies,
 		Profiles: []generate.Profile{generate.ProfilePlain},
-		Text: "adds a NetworkPolicy for each Deployment, which denies what its pods are not known to need: it lets " +
-			"them ask the API server and DNS, and lets in at the ports of webhooks, APIs, Services and metrics"},
+		Text:     "adds a NetworkPolicy for each Deployment, which denies what its pods are not known to need"},
 	{Name: "allowUnsupported", Type: Bool, Flag: "allow-unsupported", ID: bundle.OptionAllowUnsupported,
 		Text: "renders objects of kinds that OLM refuses in a bundle"},
 	{Name: "suppress", Type: List, Words: bundle.WarningClasses, Flag: "suppress", ID: optionSuppress, Value: "CLASS",

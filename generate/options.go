@@ -89,10 +89,9 @@ type Options struct {
 	CertSecret string // with user: the Secret; {deployment} in it is replaced
 	CABundle   []byte // with user: PEM certificates
 
-	Config      *v1alpha1.SubscriptionConfig // of the Subscription, applied to the Deployments or handed over
-	ConvertCRDs bool                         // v1beta1 CRDs become v1
-	// with ProfilePlain: each Deployment gets a NetworkPolicy that denies what its pods are not known to need
-	NetworkPolicies bool
+	Config          *v1alpha1.SubscriptionConfig // of the Subscription, applied to the Deployments or handed over
+	ConvertCRDs     bool                         // v1beta1 CRDs become v1
+	NetworkPolicies bool                         // with ProfilePlain: one for each Deployment denies by default
 	// images in the CSV, the Deployments and shipped workloads are taken from there
 	Mirrors *images.Map
 

@@ -235,8 +235,7 @@ func (c *comparison) changed(items, others []Item, change Change) (out []Changed
 		if f, left := f.beyond(known); left {
 			f.Text = strings.Replace(f.Text, amongThem, "", 1)
 			severity := cmp.Or(f.severity, findings.Info)
-			out = append(out, ChangedFact{Fact: f, Change: change, Severity: severity, May: f.may,
-				Item: f.item})
+			out = append(out, ChangedFact{Fact: f, Change: change, Severity: severity, May: f.may, Item: f.item})
 		}
 	}
 	return out

@@ -382,8 +382,7 @@ func (o *simulation) judgeNetwork(v *csv) {
 	}
 	local := lists.Filter(slices.Collect(o.All()), func(x *manifest.Object) bool { return x.Namespace == v.Namespace })
 	for _, g := range netpol.Gaps(operator.ClusterServiceVersion, v.Namespace, local) {
-		o.note(ruleNetwork, g.Severity, g.Policy, g.Field, g.Message,
-			"let it through, or make sure that nothing enforces the policy")
+		o.note(ruleNetwork, g.Severity, g.Policy, g.Field, g.Message, "add a rule that lets it through")
 	}
 }
 

@@ -168,9 +168,8 @@ var (
 	ruleRequirements = rule("requirements-unknown", "the tree does not show whether the requirements of a CSV are met",
 		"The tree has neither its CRDs nor its ServiceAccounts. The requirements count as met.")
 	ruleNetwork = rule("network-cut-off", "NetworkPolicies cut the pods of a CSV off",
-		"Of the policies that select a pod, no rule is for a port: an error for the API server, and for webhooks that "+
-			"do not fail open. It is a warning if rules are for certain pods, namespaces or addresses only: the API "+
-			"server mostly is in the network of its host. Source: Kubernetes, k8s.io/api, networking/v1/types.go.")
+		"Of the policies that select a pod, no rule is for a port that it needs, or rules are for certain peers only, "+
+			"a warning. Source: Kubernetes, k8s.io/api, networking/v1/types.go.")
 	ruleStatus = rule("status-differs", "the status of a CSV differs from the prediction",
 		"The status in the file is older than the rest, or depends on something outside of the tree.")
 	ruleWaiting = rule("csv-waiting", "a CSV waits for the one that it replaces",

@@ -29,6 +29,7 @@ const (
 	ruleDependencies = "dependencies"
 	ruleCSVSchema    = "csv-schema"
 	ruleSkipRange    = "skip-range"
+	ruleReplacesSelf = "replaces-itself"
 )
 
 // schemaFindings checks the CSV against the schema of OLM's CRD. known has the findings of others, which may be about
@@ -154,10 +155,7 @@ func checkDependency(d bundle.Property) (field, tip, msg string) {
 	return "", "", ""
 }
 
-const (
-	ruleReplacesMissing = "replaces-missing"
-	ruleReplacesSelf    = "replaces-itself"
-)
+const ruleReplacesMissing = "replaces-missing"
 
 // Package returns the findings of all versions of a legacy package, with those about the package, and the number of
 // versions. File is a path in dir, Source and Path are those of Located.
