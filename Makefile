@@ -145,7 +145,7 @@ conformance: ## Compare with what OLM made in real clusters ($$OLMGEN_CORPUS, $$
 	$(GO) test ./golden ./generate/olmv1 -run TestConformance -count=1 -v | grep -v '^=== '
 
 GENERATED_TESTS := ^(TestReference|TestStatements|TestSchema|TestSchemaPage|TestPage|TestNoisePage|TestKubeTypes|TestPicture|TestConfigSchema)$$
-GENERATED := ./cmd/olmgen ./config ./compare ./compare/crds ./compare/history ./cmd/internal/adopt ./cmd/internal/rules/policy ./permissions ./templates ./generate/fit ./internal/olm/versions ./internal/house -run '$(GENERATED_TESTS)'
+GENERATED := ./cmd/olmgen ./config ./compare ./compare/crds ./compare/history ./cmd/internal/adopt ./cmd/internal/rules/policy ./permissions ./predict ./templates ./generate/fit ./internal/olm/versions ./internal/house -run '$(GENERATED_TESTS)'
 docs: ## Write what is generated: docs/reference, config/schema.json, docs/reference/renderconfig.md
 	$(GO) test $(GENERATED) -update
 

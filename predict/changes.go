@@ -19,8 +19,8 @@ import (
 // The others are about how a tree is written.
 var outcomes = []findings.Rule{ruleSeveralGroups, ruleNoGroup, ruleAccount, ruleTargets, ruleSource, ruleDisabled,
 	rulePolicy, ruleDeployment, ruleFailed, ruleIgnored, ruleWaiting, ruleReplaced, rulePlanFails, ruleCopied,
-	ruleExtension, ruleCollision, ruleIgnoredField, ruleChance, upgrade.RuleConversion, upgrade.RuleDefinition,
-	upgrade.RuleAccount, ruleStays, ruleRecovers}
+	ruleExtension, ruleExtensionUnknown, ruleCollision, ruleIgnoredField, ruleChance, upgrade.RuleConversion,
+	upgrade.RuleDefinition, upgrade.RuleAccount, ruleStays, ruleRecovers}
 
 // Outcomes returns the rules of what a comparison of two played clusters says.
 func Outcomes() []findings.Rule { return slices.Concat(reasons(), resolve.Rules(), outcomes) }

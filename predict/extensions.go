@@ -330,6 +330,8 @@ type PlayedExtension struct {
 	extension *Extension           // that is installed in the end, or would be
 	operator  *fit.Operator
 	unfit     bool               // it is refused by a rule of package fit
+	ours      bool               // the words of the refusal are not those of OLM v1
+	noAccount bool               // OLM v1 does not find the one that it acts as
 	disputed  bool               // two roots of the cluster differ about it
 	partial   string             // why only what the catalog says of the operator is known
 	by        string             // who refuses it, as the end of a sentence
@@ -338,19 +340,26 @@ type PlayedExtension struct {
 	made      []*manifest.Object // the same; nil if the bundle has not been read
 }
 
+func (e *PlayedExtension) condition(about string) Condition {
+	return lists.Find(e.Conditions, func(c Condition) bool { return c.Type == about })
+}
+
 // state returns what OLM v1 does, for a person.
 func (e *PlayedExtension) state() string {
-	progressing := lists.Find(e.Conditions, func(c Condition) bool { return c.Type == "Progressing" })
 	switch {
 	case e.Refused != "":
-		return fmt.Sprintf("OLM v1 does not install it (%s): %s", cmp.Or(progressing.Reason, "not taken"),
-			text.OneLine(e.Refused))
+		return fmt.Sprintf("OLM v1 does not install it (%s): %s%s",
+			cmp.Or(e.condition("Progressing").Reason, "not taken"), text.OneLine(e.Refused), e.by)
 	case e.Unknown != "":
 		return "unknown: " + e.Unknown
 	case e.Catalog == "":
 		return fmt.Sprintf("OLM v1 keeps %s: no ClusterCatalog is selected", e.Bundle)
 	}
-	return fmt.Sprintf("OLM v1 installs %s from catalog %s", e.Bundle, e.Catalog)
+	says := fmt.Sprintf("OLM v1 installs %s from catalog %s", e.Bundle, e.Catalog)
+	if d := e.condition("Deprecated"); d.Status == "True" {
+		says += ", deprecated: " + text.OneLine(d.Message)
+	}
+	return says
 }
 
 // playExtensions plays OLM v1 on the ClusterExtensions: it resolves, renders, and creates what nobody else owns.
@@ -387,14 +396,14 @@ func (c *prediction) playExtensions(ctx context.Context, o Options, objects []*m
 		case e.Refused != "" && e.Bundle == "":
 			c.note(ruleExtension, findings.Error, x, "spec.source", "OLM v1 installs nothing: "+e.Refused, "")
 		case e.Refused != "":
-			said := text.Shorten(strings.ReplaceAll(e.Refused, "\n", ", "), 600) + e.by
+			said := text.Shorten(strings.NewReplacer("\n  - ", " - ", "\n", ", ").Replace(e.Refused), 600) + e.by
 			c.note(ruleExtension, findings.Error, x, "", "OLM v1 does not install "+e.Bundle+": "+said,
 				cmp.Or(e.differs, quoteHint(e.Refused)))
 		case e.Unknown != "":
 			c.note(ruleExtensionUnknown, findings.Note, x, "spec.source", "what it installs is not checked: "+e.Unknown,
 				e.hint())
 		case e.differs != "":
-			c.note(ruleExtensionUnknown, findings.Note, x, "spec.source", e.differs, "")
+			c.note(ruleExtensionUnknown, findings.Warning, x, "spec.source", e.differs, "")
 		case e.partial != "":
 			c.note(ruleExtensionUnknown, findings.Note, x, "spec.source", fmt.Sprintf("of %s, only what the catalog "+
 				"says of it is checked: %s", e.Bundle, text.OneLine(e.partial)), "")
@@ -433,13 +442,13 @@ func (e *PlayedExtension) open(ctx context.Context, o Options) error {
 	}
 	release := o.Target.Controllers()[0]
 	if err := operator.Configure(e.extension.Config, e.extension.Namespace, release); err != nil {
-		e.Refused = text.OneLine(err.Error())
+		e.Refused = err.Error()
 		return nil //nolint:nilerr // the report says so
 	}
 	for _, f := range fit.Findings(operator, fit.OLMv1, fit.Cluster{Controller: o.Target.Controller,
 		OpenShift: o.Target.OpenShift}) {
 		if f.Level == findings.Error && slices.Contains(refusals, f.Rule) {
-			e.Refused, e.unfit = f.Message, true
+			e.Refused, e.unfit, e.ours = f.Message, true, true
 			return nil
 		}
 	}
@@ -453,7 +462,7 @@ func (e *PlayedExtension) open(ctx context.Context, o Options) error {
 	}
 	made, err := olmv1.Render(operator.Bundle, options)
 	if err != nil {
-		e.Refused = text.OneLine(err.Error())
+		e.Refused, e.ours = text.OneLine(err.Error()), true
 	}
 	for _, x := range made {
 		e.owns = append(e.owns, keyOf(x.APIVersion, x.Kind, x.Namespace, x.Name))
@@ -503,9 +512,10 @@ func (c *prediction) judgeOwnership(o Options, objects []*manifest.Object) {
 			case by == nil:
 				owners[key] = e
 			case by != e && e.fresh() && e.Refused == "": // Helm stops at the first one
-				e.Refused = fmt.Sprintf("%s (ClusterExtension %s owns it)", e.imports(key, by.marks()), by.Name)
+				refused, helm := c.imports(e, key, by.marks())
+				e.Refused, e.by = refused, fmt.Sprintf(" (%sClusterExtension %s owns it)", helm, by.Name)
 				c.note(ruleCollision, findings.Error, e.object, "", fmt.Sprintf("OLM v1 does not install %s: %s",
-					e.Bundle, e.Refused), "an object has one owner: remove one of the two")
+					e.Bundle, e.Refused+e.by), "an object has one owner: remove one of the two")
 			}
 		}
 	}
@@ -549,14 +559,14 @@ func (c *prediction) collide(e *PlayedExtension, key string, x *manifest.Object,
 		value, _ := x.Get("metadata", mark[0]+"s", mark[1])
 		has[i] = olm.Text(value)
 	}
-	switch refused := e.imports(key, has); {
+	switch refused, helm := c.imports(e, key, has); {
 	case e.fresh() && refused != "":
-		e.Refused = cmp.Or(e.Refused, fmt.Sprintf("%s (%s makes it)", refused, who))
-		says = "ClusterExtension " + e.Name + ": OLM v1 does not install " + e.Bundle + ": " + e.Refused
+		e.Refused, e.by = cmp.Or(e.Refused, refused), cmp.Or(e.by, fmt.Sprintf(" (%s%s makes it)", helm, who))
+		says = "ClusterExtension " + e.Name + ": OLM v1 does not install " + e.Bundle + ": " + e.Refused + e.by
 	case !v0:
 		level = findings.Warning
 	default:
-		e.Refused = cmp.Or(e.Refused, "OLM v0 writes over "+shown(key))
+		e.ours, e.Refused = e.ours || e.Refused == "", cmp.Or(e.Refused, "OLM v0 writes over "+shown(key))
 	}
 	c.note(ruleCollision, level, at, "metadata.name", says, hint)
 }
@@ -569,25 +579,46 @@ var helmMarks = [3][2]string{{"label", "app.kubernetes.io/managed-by"}, {"annota
 // internal/operator-controller/applier/helm.go).
 func (e *PlayedExtension) marks() [3]string { return [3]string{"Helm", e.Name, e.extension.Namespace} }
 
-// imports returns why Helm, and so OLM v1, does not take over an object that exists, or "" if it does (helm:
-// pkg/action/install.go, RunWithContext).
-func (e *PlayedExtension) imports(key string, has [3]string) string {
-	parts, wrong := strings.SplitN(key, "/", 4), ""
+// imports returns why OLM v1 does not take over an object that exists, or "" if it does, and Helm's words for it (helm:
+// pkg/action/install.go), which it replaces (operator-controller: internal/operator-controller/action/error/errors.go).
+// Boxcutter takes over none (boxcutter: machinery/objects.go); its words have the phase and what probes say, too.
+func (c *prediction) imports(e *PlayedExtension, key string, has [3]string) (refused, helm string) {
+	parts := strings.SplitN(key, "/", 4)
+	if c.boxcutter() {
+		e.ours = true
+		return fmt.Sprintf("revision object collisions: Object %s, Action: %q", shown(key), "Collision"), ""
+	}
 	for i, want := range e.marks() {
 		switch m := helmMarks[i]; has[i] {
 		case want:
 		case "":
-			wrong += fmt.Sprintf("; %s validation error: missing key %q: must be set to %q", m[0], m[1], want)
+			helm += fmt.Sprintf("%s validation error: missing key %q: must be set to %q; ", m[0], m[1], want)
 		default:
-			wrong += fmt.Sprintf("; %s validation error: key %q must equal %q: current value is %q", m[0], m[1],
-				want, has[i])
+			helm += fmt.Sprintf("%s validation error: key %q must equal %q: current value is %q; ", m[0], m[1], want,
+				has[i])
 		}
 	}
-	if wrong == "" {
-		return ""
+	if helm == "" {
+		return "", ""
 	}
-	return fmt.Sprintf("Unable to continue with install: %s %q in namespace %q exists and cannot be imported into the "+
-		"current release: invalid ownership metadata%s", parts[1], parts[3], parts[2], wrong)
+	refused = fmt.Sprintf("%s '%s' already exists in namespace '%s' and cannot be managed by operator-controller",
+		parts[1], parts[3], parts[2])
+	if _, names := c.releases.Controllers()[0].Does(versions.NamesDryRun); names {
+		refused = "failed to get release state using server-side dry-run: " + refused
+	}
+	return refused, "it exists and cannot be imported into the current release: invalid ownership metadata; " + helm
+}
+
+// boxcutter reports whether OLM v1 rolls out revisions: the Deployment of operator-controller says so in a dump. The
+// feature gate is off by default in every release.
+func (c *prediction) boxcutter() bool {
+	for _, ns := range []string{"olmv1-system", "openshift-operator-controller"} {
+		if d := c.Get("apps", "Deployment", ns, "operator-controller-controller-manager"); d != nil {
+			containers, _ := d.Get("spec", "template", "spec", "containers")
+			return strings.Contains(fmt.Sprint(containers), "BoxcutterRuntime=true")
+		}
+	}
+	return false
 }
 
 // fresh reports whether OLM v1 has installed no bundle yet for the ClusterExtension.

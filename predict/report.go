@@ -16,7 +16,6 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
-	"github.com/olmgen/olmgen/internal/olm/versions"
 )
 
 // Explained returns the findings, for code review.
@@ -295,32 +294,4 @@ func (r *Report) Installed() (list []Extension, unknown []Unknown) {
 		}
 	}
 	return list, unknown
-}
-
-// conditions returns what OLM v1 says of a ClusterExtension that the API server takes (operator-controller:
-// internal/operator-controller/controllers/common_controller.go).
-func (e *PlayedExtension) conditions(r versions.Release) []Condition {
-	if e.Unknown != "" || e.asked.Check() != nil {
-		return nil
-	}
-	installed := Condition{"Installed", "True", "Succeeded", ""}
-	if e.Refused != "" && e.fresh() {
-		installed = Condition{"Installed", "False", "Failed", "No bundle installed"}
-	} else if e.extension != nil && e.extension.Choice.Bundle.Image != "" {
-		installed.Message = "Installed bundle " + e.extension.Choice.Bundle.Image + " successfully"
-	}
-	progressing := Condition{"Progressing", "True", "Succeeded", "Desired state reached"}
-	if e.Refused != "" {
-		progressing.Reason, progressing.Message = "Retrying", e.Refused
-	}
-	if e.Refused != "" && e.chosen != nil {
-		progressing.Message = fmt.Sprintf("error for resolved bundle %q with version %q: %s", e.chosen.Name,
-			e.chosen.Version, e.Refused)
-	}
-	invalid := strings.HasPrefix(e.Refused, "invalid ClusterExtension configuration: ") ||
-		strings.HasPrefix(e.Refused, "invalid deploymentConfig: ")
-	if _, blocks := r.Does(versions.BlocksInvalid); invalid && blocks { // no other try mends it (applier/provider.go)
-		progressing.Status, progressing.Reason = "False", "InvalidConfiguration"
-	}
-	return []Condition{installed, progressing}
 }

@@ -275,11 +275,11 @@ func (c *prediction) judgeAccount(e *PlayedExtension, o Options) {
 	case uses && (homeless || gone):
 		// before it asks for a bundle (operator-controller: internal/operator-controller/authentication/tokengetter.go,
 		// from v1.9 on controllers/clusterextension_reconcile_steps.go, ServiceAccountValidator)
-		e.unfit = false
+		e.unfit, e.ours, e.noAccount, e.Unknown = false, false, true, ""
 		e.Refused = fmt.Sprintf("service account %q not found in namespace %q", account.Name, account.Namespace)
 	case e.Refused+e.Unknown != "":
 	case homeless: // what the API server says to Helm
-		e.Refused = fmt.Sprintf("namespaces %q not found", account.Namespace)
+		e.Refused = fmt.Sprintf("failed to create resource: namespaces %q not found", account.Namespace)
 	case uses && e.fresh():
 		c.judgeRights(e, account)
 	case named && state == versions.Ignored: // controllers/clusterextension_reconcile_steps.go
@@ -307,8 +307,8 @@ func (c *prediction) judgeRights(e *PlayedExtension, account rbac.Account) {
 				!c.RBAC.Allows(account, ns, rbac.Rules([]rbac.Atom{a})[0])
 		})
 		if len(lacks) > 0 {
-			e.Refused = fmt.Sprintf("ServiceAccount %s may not, in %s: %s (see olmgen installer-rbac)", account,
-				cmp.Or(ns, "the cluster"), text.FirstOf(3, lists.Map(rbac.Rules(lacks), rbac.RuleText)))
+			e.ours, e.Refused = true, fmt.Sprintf("ServiceAccount %s may not, in %s: %s (see olmgen installer-rbac)",
+				account, cmp.Or(ns, "the cluster"), text.FirstOf(3, lists.Map(rbac.Rules(lacks), rbac.RuleText)))
 			return
 		}
 	}

@@ -238,7 +238,7 @@ func (f *diffFlags) prepare(cmd *cobra.Command, sides [2]side) (on review.TreeOp
 	on = review.TreeOptions{Cluster: slices.Concat(options.Cluster, options.CRDs.Objects),
 		Checker: apiserver.Checker{}, API: options.API}
 	target, err := f.target.checked()
-	f.roots.cluster = target
+	f.roots.cluster, on.Target = target, target
 	if err != nil {
 		return on, options, err
 	}

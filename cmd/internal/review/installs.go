@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs"
@@ -40,6 +41,7 @@ type TreeOptions struct {
 	Checker crs.Checker        // for the custom resources of the cluster; may be nil
 	API     writes.Checker     // what the API server says to objects; nil if nobody asks
 	Cluster []*manifest.Object // what is in the cluster beside the tree
+	Target  fit.Cluster        // the releases in it
 	Over    *Subject           // the older state, whose outcome this one is played on; nil for an empty cluster
 }
 

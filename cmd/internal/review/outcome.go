@@ -99,7 +99,7 @@ func (o TreeOptions) check(ctx context.Context, t *tree.Tree) (*predict.Report, 
 		return &predict.Report{After: t.Objects}, nil
 	}
 	return playTree(ctx, t, predict.Options{Namespace: o.Namespace, Catalogs: o.Catalogs, Checker: o.Checker,
-		API:     o.API,
+		API: o.API, Target: o.Target,
 		Bundles: &catalog.Options{Source: o.Source}, Installed: o.Over == nil && len(o.Cluster) > 0})
 }
 

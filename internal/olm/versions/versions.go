@@ -345,6 +345,12 @@ const (
 	KeepsInstalled        = "keeps what is installed while no ClusterCatalog is there"
 	BlocksInvalid         = "does not try again where the configuration is invalid (InvalidConfiguration)"
 	ValidatesConfig       = "validates spec.config"
+	NamesAccount          = "says in Installed that the ServiceAccount is missing"
+	ValidatesAccount      = "looks for the ServiceAccount before anything else"
+	NamesDryRun           = "says that it is the dry run of Helm that fails"
+	NamesBundle           = "names the bundle before the error (after it until then)"
+	DesiredState          = "begins \"Desired state reached\" with a capital letter"
+	JudgesInstalled       = "says of what is installed, and not of what is chosen, whether it is deprecated"
 )
 
 // later has the kinds that not all releases install, and what those do that install them.

@@ -1,0 +1,108 @@
+package predict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/olm/versions"
+)
+
+// conditions returns what a release of OLM v1 says of a ClusterExtension that the API server takes (of each tag of
+// operator-controller: controllers/common_controller.go and clusterextension_reconcile_steps.go).
+func (e *PlayedExtension) conditions(r versions.Release) []Condition {
+	does := func(behavior string) bool { _, does := r.Does(behavior); return does }
+	installed := Condition{"Installed", "True", "Succeeded", ""}
+	progressing := Condition{"Progressing", "True", "Retrying", e.Refused}
+	switch {
+	case e.Unknown != "" || e.asked.Check() != nil || e.noAccount && !does(versions.NamesAccount):
+		return nil
+	case e.noAccount && does(versions.ValidatesAccount):
+		says := "operation cannot proceed due to the following validation error(s): " + e.Refused
+		return []Condition{{"Installed", "Unknown", "Failed", says}, {"Progressing", "True", "Retrying", says}}
+	case e.noAccount:
+		progressing.Message = "installation cannot proceed due to missing ServiceAccount"
+		return []Condition{{"Installed", "Unknown", "Failed",
+			e.Refused + ": unable to authenticate with the Kubernetes cluster."}, progressing}
+	case e.Refused != "" && e.fresh():
+		installed = Condition{"Installed", "False", "Failed", "No bundle installed"}
+	case e.extension != nil && e.extension.Choice.Bundle.Image != "":
+		installed.Message = "Installed bundle " + e.extension.Choice.Bundle.Image + " successfully"
+	}
+	switch {
+	case e.Refused == "" && does(versions.DesiredState):
+		progressing.Reason, progressing.Message = "Succeeded", "Desired state reached"
+	case e.Refused == "":
+		progressing.Reason, progressing.Message = "Succeeded", "desired state reached"
+	case e.ours:
+		progressing.Message = "" // OLM v1 has other words
+	case e.chosen != nil && does(versions.NamesBundle):
+		progressing.Message = fmt.Sprintf("error for resolved bundle %q with version %q: %s", e.chosen.Name,
+			e.chosen.Version, e.Refused)
+	case e.chosen != nil:
+		progressing.Message = fmt.Sprintf("%s for resolved bundle %q with version %q", e.Refused, e.chosen.Name,
+			e.chosen.Version)
+	}
+	invalid := strings.HasPrefix(e.Refused, "invalid ClusterExtension configuration: ") ||
+		strings.HasPrefix(e.Refused, "invalid deploymentConfig: ")
+	if invalid && does(versions.BlocksInvalid) { // no other try mends it (applier/provider.go)
+		progressing.Status, progressing.Reason = "False", "InvalidConfiguration"
+	}
+	return append([]Condition{installed, progressing}, e.deprecations(does(versions.JudgesInstalled))...)
+}
+
+// deprecations returns what OLM v1 says of what the catalog deprecates: of what is installed (own), or in older releases
+// of what is chosen (operator-controller: internal/operator-controller/controllers/clusterextension_controller.go,
+// SetDeprecationStatus). If several catalogs have the package, chance decides which one it asks: nothing is said.
+func (e *PlayedExtension) deprecations(own bool) (list []Condition) {
+	var known []catalog.Deprecation
+	q, name, having := e.asked, e.Bundle, 0
+	for _, s := range q.Sources {
+		if p := s.Catalog.Packages[q.Package]; p != nil {
+			having, known = having+1, append(known, p.Deprecations...)
+		}
+	}
+	switch {
+	case having > 1 && len(known) > 0 || e.chosen == nil && !own && e.object.Has("status"):
+		return nil // in older releases they stay as they are if the catalog has no answer
+	case own && e.Refused != "" && q.Installed != nil:
+		name = q.Installed.Name
+	case own && e.Refused != "":
+		name = ""
+	}
+	messages, all := map[string][]string{}, []string(nil)
+	for _, x := range known {
+		if x.Schema == catalog.SchemaPackage || x.Schema == catalog.SchemaBundle && x.Name == name ||
+			x.Schema == catalog.SchemaChannel && (own && len(q.Channels) == 0 || slices.Contains(q.Channels, x.Name)) {
+			messages[x.Schema] = append(messages[x.Schema], x.Message)
+		}
+	}
+	for _, d := range []struct{ of, schema, about string }{{"PackageDeprecated", catalog.SchemaPackage, "package "},
+		{"ChannelDeprecated", catalog.SchemaChannel, "channel "}, {"BundleDeprecated", catalog.SchemaBundle, "bundle "},
+		{"Deprecated", "", ""}} {
+		if all = append(all, messages[d.schema]...); d.schema == "" {
+			messages[""] = all
+		}
+		c := Condition{d.of, "True", "Deprecated", strings.Join(messages[d.schema], "\n")}
+		switch none := c.Message == ""; {
+		case own && d.schema == catalog.SchemaBundle && name == "":
+			c = Condition{d.of, "Unknown", "Absent", "no bundle installed yet"}
+		case own && e.chosen == nil:
+			c = Condition{d.of, "Unknown", "DeprecationStatusUnknown",
+				"deprecation status unknown: catalog data unavailable"}
+		case e.chosen == nil: // ensureAllConditionsWithReason
+			c = Condition{d.of, "False", "Failed", e.Refused}
+		case own && none:
+			c = Condition{d.of, "False", "NotDeprecated", d.about + "not deprecated"}
+		case none:
+			c.Status = "False"
+		case !own && d.schema == "":
+			c.Message = strings.Join(all, ";")
+		case !own:
+			c.Message = "\n" + c.Message
+		}
+		list = append(list, c)
+	}
+	return list
+}
