@@ -63,10 +63,19 @@ func (o options) olmv1(ctx context.Context, m material) (err error) {
 	if err != nil {
 		return err
 	}
+	words, err := o.v1Says()
+	if err != nil {
+		return err
+	}
 	for _, release := range olmv1Releases {
 		for _, single := range []bool{false, true} {
 			w := o.v1WorkOf(m, release, single, upgrades)
-			if len(w.cases)+len(w.upgrades)+len(w.rights)+len(w.users) > 0 {
+			for _, c := range words {
+				if c.single == single && (c.release == "" || c.release == release) && o.only.MatchString(c.name) {
+					w.words = append(w.words, c)
+				}
+			}
+			if len(w.cases)+len(w.upgrades)+len(w.rights)+len(w.users)+len(w.words) > 0 {
 				err = errors.Join(err, o.inOLMv1(ctx, release, w.gates, func(r *v1Run) error { return r.work(ctx, w) }))
 			}
 		}
@@ -81,6 +90,7 @@ type v1Work struct {
 	cases         []v1Case
 	upgrades      []v1Upgrade
 	rights, users []v1Case
+	words         []v1Words
 }
 
 // v1WorkOf is the work in the cluster of a release for operators of all namespaces, or of single ones, as far as it is
@@ -124,7 +134,8 @@ func (o options) picked(prefix string, cases []v1Case) (some []v1Case) {
 
 func (r *v1Run) work(ctx context.Context, w v1Work) error {
 	return errors.Join(r.installations(ctx, w.cases), r.upgrades(ctx, w.upgrades),
-		r.rights(ctx, w.rights, slices.Contains(w.gates, asksForRights)), r.users(ctx, w.users))
+		r.rights(ctx, w.rights, slices.Contains(w.gates, asksForRights)), r.users(ctx, w.users),
+		r.words(ctx, w.words))
 }
 
 // inOLMv1 calls do with a cluster that runs a release of OLM v1.

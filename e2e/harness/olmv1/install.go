@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -222,4 +223,31 @@ func (s *Server) Versions(ctx context.Context, name, last string, change func() 
 			return versions, nil
 		}
 	}
+}
+
+// Settled waits until OLM v1 says the same of the newest generation of a ClusterExtension for a while, and returns its
+// conditions and its status.
+func (s *Server) Settled(ctx context.Context, name string) (list []metav1.Condition, status map[string]any, err error) {
+	var since time.Time
+	said := ""
+	err = s.await(ctx, "ClusterExtension "+name, func() (bool, string, error) {
+		live, err := s.Dynamic.Resource(resource("clusterextensions")).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return false, "", err
+		}
+		observed, _ := conditionOf(live, "Progressing")["observedGeneration"].(int64)
+		status, _, _ = unstructured.NestedMap(live.Object, "status")
+		var typed struct {
+			Conditions []metav1.Condition `json:"conditions"`
+		}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(status, &typed); err != nil {
+			return false, "", err
+		}
+		list = typed.Conditions
+		if now := fmt.Sprint(list); now != said || observed != live.GetGeneration() {
+			said, since = now, time.Now()
+		}
+		return time.Since(since) > 2*steady, said, nil
+	})
+	return list, status, err
 }
