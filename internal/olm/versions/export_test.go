@@ -22,6 +22,9 @@ func Fields() (list [][2]string) {
 	return list
 }
 
+// Next returns what no release has yet.
+func Next() []Fact { return facts().Next }
+
 // Gates returns the names of all feature gates of which facts are known.
 func Gates() (list []string) {
 	for _, f := range Facts() {

@@ -113,6 +113,7 @@ type table struct {
 	} `json:"releases"`
 	Same  map[string]string `json:"same"` // releases of OpenShift that count as another one
 	Facts []Fact            `json:"facts"`
+	Next  []Fact            `json:"next"` // what no release has yet: the source names the commit
 
 	of    map[Product][]Release
 	about map[topic][]*Fact

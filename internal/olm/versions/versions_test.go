@@ -51,6 +51,16 @@ func TestFacts(t *testing.T) {
 	}
 }
 
+// What no release has yet is of a product, and has the commit that says it. The workflow reads these lines.
+func TestNext(t *testing.T) {
+	line := regexp.MustCompile(`^operator-framework/[a-z-]+(#\d+)?, [0-9a-f]{40}$`)
+	for _, f := range versions.Next() {
+		if len(versions.Releases(f.Of)) == 0 || f.Behavior == "" || f.Since+f.Until != "" || !line.MatchString(f.Source) {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
 // What refresh read has the repository, file and line that say it, and the commit of each repository.
 func TestReadFactsHaveSources(t *testing.T) {
 	list, err := versions.ReadData()
@@ -288,6 +298,9 @@ func TestPage(t *testing.T) {
 			since := cmp.Or(f.Since, versions.Releases(f.Of)[0].Number())
 			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", f.Of, since, f.Until, f.Behavior, f.Source)
 		}
+	}
+	for _, f := range versions.Next() {
+		fmt.Fprintf(&b, "| %s | after %s |  | %s | %s |\n", f.Of, versions.Newest(f.Of).Number(), f.Behavior, f.Source)
 	}
 	fmt.Fprint(&b, "\n| OpenShift | Kubernetes |\n| --- | --- |\n")
 	for _, r := range versions.Releases(versions.OpenShift) {
