@@ -52,40 +52,24 @@ func (e *PlayedExtension) conditions(r versions.Release) []Condition {
 	return append([]Condition{installed, progressing}, e.deprecations(does(versions.JudgesInstalled))...)
 }
 
-// deprecations returns what OLM v1 says of what the catalog deprecates: of what is installed (own), or in older releases
-// of what is chosen (operator-controller: internal/operator-controller/controllers/clusterextension_controller.go,
-// SetDeprecationStatus). If several catalogs have the package, chance decides which one it asks: nothing is said.
+// deprecations returns what OLM v1 says of what the catalog deprecates: of what is installed (own), or in older
+// releases of what is chosen (operator-controller: controllers/clusterextension_controller.go, SetDeprecationStatus).
 func (e *PlayedExtension) deprecations(own bool) (list []Condition) {
-	var known []catalog.Deprecation
-	q, name, having := e.asked, e.Bundle, 0
-	for _, s := range q.Sources {
-		if p := s.Catalog.Packages[q.Package]; p != nil {
-			having, known = having+1, append(known, p.Deprecations...)
+	name := e.Bundle
+	if own && e.Refused != "" {
+		if name = ""; e.asked.Installed != nil {
+			name = e.asked.Installed.Name
 		}
 	}
-	switch {
-	case having > 1 && len(known) > 0 || e.chosen == nil && !own && e.object.Has("status"):
+	texts, known := e.asked.against(name, own)
+	if !known || e.chosen == nil && !own && e.object.Has("status") {
 		return nil // in older releases they stay as they are if the catalog has no answer
-	case own && e.Refused != "" && q.Installed != nil:
-		name = q.Installed.Name
-	case own && e.Refused != "":
-		name = ""
-	}
-	messages, all := map[string][]string{}, []string(nil)
-	for _, x := range known {
-		if x.Schema == catalog.SchemaPackage || x.Schema == catalog.SchemaBundle && x.Name == name ||
-			x.Schema == catalog.SchemaChannel && (own && len(q.Channels) == 0 || slices.Contains(q.Channels, x.Name)) {
-			messages[x.Schema] = append(messages[x.Schema], x.Message)
-		}
 	}
 	for _, d := range []struct{ of, schema, about string }{{"PackageDeprecated", catalog.SchemaPackage, "package "},
 		{"ChannelDeprecated", catalog.SchemaChannel, "channel "}, {"BundleDeprecated", catalog.SchemaBundle, "bundle "},
 		{"Deprecated", "", ""}} {
-		if all = append(all, messages[d.schema]...); d.schema == "" {
-			messages[""] = all
-		}
-		c := Condition{d.of, "True", "Deprecated", strings.Join(messages[d.schema], "\n")}
-		switch none := c.Message == ""; {
+		c := Condition{d.of, "True", "Deprecated", texts[d.schema]}
+		switch {
 		case own && d.schema == catalog.SchemaBundle && name == "":
 			c = Condition{d.of, "Unknown", "Absent", "no bundle installed yet"}
 		case own && e.chosen == nil:
@@ -93,16 +77,37 @@ func (e *PlayedExtension) deprecations(own bool) (list []Condition) {
 				"deprecation status unknown: catalog data unavailable"}
 		case e.chosen == nil: // ensureAllConditionsWithReason
 			c = Condition{d.of, "False", "Failed", e.Refused}
-		case own && none:
+		case own && c.Message == "":
 			c = Condition{d.of, "False", "NotDeprecated", d.about + "not deprecated"}
-		case none:
+		case c.Message == "":
 			c.Status = "False"
-		case !own && d.schema == "":
-			c.Message = strings.Join(all, ";")
-		case !own:
-			c.Message = "\n" + c.Message
+		case own || d.schema == "":
+			c.Message = c.Message[1:] // in older releases the others begin with a line break
 		}
 		list = append(list, c)
 	}
 	return list
+}
+
+// against returns what is deprecated, by schema, and all of it; each text after a separator. It is not known if several
+// catalogs have the package: chance decides which one OLM v1 asks.
+func (q *Asked) against(bundle string, own bool) (texts map[string]string, known bool) {
+	var list []catalog.Deprecation
+	texts, having, separator := map[string]string{}, 0, map[bool]string{true: "\n", false: ";"}[own]
+	for _, s := range q.Sources {
+		if p := s.Catalog.Packages[q.Package]; p != nil {
+			having, list = having+1, append(list, p.Deprecations...)
+		}
+	}
+	for _, schema := range []string{catalog.SchemaPackage, catalog.SchemaChannel, catalog.SchemaBundle} {
+		for _, x := range list {
+			channel := slices.Contains(q.Channels, x.Name) || own && len(q.Channels) == 0
+			if x.Schema == schema && (schema == catalog.SchemaPackage || schema == catalog.SchemaChannel && channel ||
+				schema == catalog.SchemaBundle && x.Name == bundle) {
+				texts[schema] += "\n" + x.Message
+				texts[""] += separator + x.Message
+			}
+		}
+	}
+	return texts, having < 2 || len(list) == 0
 }

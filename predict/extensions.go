@@ -340,26 +340,22 @@ type PlayedExtension struct {
 	made      []*manifest.Object // the same; nil if the bundle has not been read
 }
 
-func (e *PlayedExtension) condition(about string) Condition {
-	return lists.Find(e.Conditions, func(c Condition) bool { return c.Type == about })
-}
-
 // state returns what OLM v1 does, for a person.
 func (e *PlayedExtension) state() string {
+	said := lists.By(e.Conditions, func(c Condition) string { return c.Type })
 	switch {
 	case e.Refused != "":
-		return fmt.Sprintf("OLM v1 does not install it (%s): %s%s",
-			cmp.Or(e.condition("Progressing").Reason, "not taken"), text.OneLine(e.Refused), e.by)
+		return fmt.Sprintf("OLM v1 does not install it (%s): %s%s", cmp.Or(said["Progressing"].Reason, "not taken"),
+			text.OneLine(e.Refused), e.by)
 	case e.Unknown != "":
 		return "unknown: " + e.Unknown
 	case e.Catalog == "":
 		return fmt.Sprintf("OLM v1 keeps %s: no ClusterCatalog is selected", e.Bundle)
+	case said["Deprecated"].Status == "True":
+		return fmt.Sprintf("OLM v1 installs %s from catalog %s, deprecated: %s", e.Bundle, e.Catalog,
+			text.OneLine(said["Deprecated"].Message))
 	}
-	says := fmt.Sprintf("OLM v1 installs %s from catalog %s", e.Bundle, e.Catalog)
-	if d := e.condition("Deprecated"); d.Status == "True" {
-		says += ", deprecated: " + text.OneLine(d.Message)
-	}
-	return says
+	return fmt.Sprintf("OLM v1 installs %s from catalog %s", e.Bundle, e.Catalog)
 }
 
 // playExtensions plays OLM v1 on the ClusterExtensions: it resolves, renders, and creates what nobody else owns.
@@ -512,8 +508,7 @@ func (c *prediction) judgeOwnership(o Options, objects []*manifest.Object) {
 			case by == nil:
 				owners[key] = e
 			case by != e && e.fresh() && e.Refused == "": // Helm stops at the first one
-				refused, helm := c.imports(e, key, by.marks())
-				e.Refused, e.by = refused, fmt.Sprintf(" (%sClusterExtension %s owns it)", helm, by.Name)
+				e.Refused, e.by = c.imports(e, key, by.marks(), "ClusterExtension "+by.Name+" owns it")
 				c.note(ruleCollision, findings.Error, e.object, "", fmt.Sprintf("OLM v1 does not install %s: %s",
 					e.Bundle, e.Refused+e.by), "an object has one owner: remove one of the two")
 			}
@@ -559,9 +554,9 @@ func (c *prediction) collide(e *PlayedExtension, key string, x *manifest.Object,
 		value, _ := x.Get("metadata", mark[0]+"s", mark[1])
 		has[i] = olm.Text(value)
 	}
-	switch refused, helm := c.imports(e, key, has); {
+	switch refused, by := c.imports(e, key, has, who+" makes it"); {
 	case e.fresh() && refused != "":
-		e.Refused, e.by = cmp.Or(e.Refused, refused), cmp.Or(e.by, fmt.Sprintf(" (%s%s makes it)", helm, who))
+		e.Refused, e.by = cmp.Or(e.Refused, refused), cmp.Or(e.by, by)
 		says = "ClusterExtension " + e.Name + ": OLM v1 does not install " + e.Bundle + ": " + e.Refused + e.by
 	case !v0:
 		level = findings.Warning
@@ -582,11 +577,11 @@ func (e *PlayedExtension) marks() [3]string { return [3]string{"Helm", e.Name, e
 // imports returns why OLM v1 does not take over an object that exists, or "" if it does, and Helm's words for it (helm:
 // pkg/action/install.go), which it replaces (operator-controller: internal/operator-controller/action/error/errors.go).
 // Boxcutter takes over none (boxcutter: machinery/objects.go); its words have the phase and what probes say, too.
-func (c *prediction) imports(e *PlayedExtension, key string, has [3]string) (refused, helm string) {
-	parts := strings.SplitN(key, "/", 4)
+func (c *prediction) imports(e *PlayedExtension, key string, has [3]string, owner string) (refused, by string) {
+	parts, helm := strings.SplitN(key, "/", 4), ""
 	if c.boxcutter() {
 		e.ours = true
-		return fmt.Sprintf("revision object collisions: Object %s, Action: %q", shown(key), "Collision"), ""
+		return "revision object collisions: Object " + shown(key) + ", Action: \"Collision\"", " (" + owner + ")"
 	}
 	for i, want := range e.marks() {
 		switch m := helmMarks[i]; has[i] {
@@ -606,11 +601,11 @@ func (c *prediction) imports(e *PlayedExtension, key string, has [3]string) (ref
 	if _, names := c.releases.Controllers()[0].Does(versions.NamesDryRun); names {
 		refused = "failed to get release state using server-side dry-run: " + refused
 	}
-	return refused, "it exists and cannot be imported into the current release: invalid ownership metadata; " + helm
+	return refused, " (it exists and cannot be imported into the current release: invalid ownership metadata; " + helm +
+		owner + ")"
 }
 
-// boxcutter reports whether OLM v1 rolls out revisions: the Deployment of operator-controller says so in a dump. The
-// feature gate is off by default in every release.
+// boxcutter reports whether OLM v1 rolls out revisions, by the Deployment of operator-controller in a dump.
 func (c *prediction) boxcutter() bool {
 	for _, ns := range []string{"olmv1-system", "openshift-operator-controller"} {
 		if d := c.Get("apps", "Deployment", ns, "operator-controller-controller-manager"); d != nil {
