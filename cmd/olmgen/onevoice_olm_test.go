@@ -127,7 +127,7 @@ func subscribedDoor(namespace string) string {
 		fmt.Sprintf(`---
 apiVersion: operators.coreos.com/v1alpha1
 kind: Subscription
-metadata: {name: door, namespace: %s}
+metadata: {name: door, namespace: %s, uid: u1}
 spec: {name: door, channel: stable, source: cat, sourceNamespace: cats}
 status: {installedCSV: door.v1.0.0, currentCSV: door.v1.0.0, state: AtLatestKnown, lastUpdated: "2026-01-01T00:00:01Z"}
 ---
@@ -161,7 +161,7 @@ func inlineBundle(version, replaces string) string {
 // copiedWithoutLabel is an operator and its copy in a target namespace.
 var copiedWithoutLabel = `apiVersion: v1
 kind: Namespace
-metadata: {name: ops}
+metadata: {name: ops, uid: u1}
 ---
 apiVersion: v1
 kind: Namespace
