@@ -29,7 +29,7 @@ const (
 
 // Rules explains the findings of a report.
 func Rules() []findings.Rule {
-	out := lists.Map(danger.Consequences, func(c danger.Consequence) findings.Rule {
+	out := lists.Map(danger.Consequences(), func(c danger.Consequence) findings.Rule {
 		return findings.Rule{ID: c.ID, Text: c.Text, Help: help(c)}
 	})
 	out = append(out, findings.Rule{ID: ruleUnknown, Text: "is bound to a role that is not among the objects",

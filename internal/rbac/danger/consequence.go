@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
@@ -62,7 +63,7 @@ func resources(group string, resources []string, verbs ...string) pattern {
 }
 
 // Consequences are all consequences: the one list of how bad a right is.
-var Consequences = slices.Concat(ofKubernetes, ofPlatforms())
+var Consequences = sync.OnceValue(func() []Consequence { return slices.Concat(ofKubernetes, ofPlatforms()) })
 
 var ofKubernetes = []Consequence{
 	{
@@ -517,7 +518,7 @@ func (s Scopes) News(rule rbacv1.PolicyRule, place string, held, before Held) []
 
 // Part reports whether a rule is a part of what a consequence takes at a place to get the rights of others.
 func (s Scopes) Part(id string, rule rbacv1.PolicyRule, place string) bool {
-	return slices.ContainsFunc(Consequences, func(c Consequence) bool {
+	return slices.ContainsFunc(Consequences(), func(c Consequence) bool {
 		return c.ID == id && (s.part(&c, rule, place) || s.part(&Consequence{needs: c.also}, rule, place))
 	})
 }

@@ -68,8 +68,9 @@ const ruleBinds = "rbac-bind-named"
 
 // all returns the consequences that can hold, with those of ClusterRoles that somebody may bind by name, at places.
 func (s Scopes) all(held Held, places ...string) (out []*Consequence) {
-	for i := range Consequences {
-		out = append(out, &Consequences[i])
+	list := Consequences()
+	for i := range list {
+		out = append(out, &list[i])
 	}
 	if s.Role == nil {
 		return out
