@@ -174,7 +174,8 @@ func (r *Report) permissionsAnswer() (parts []string, count string) {
 		}
 		parts = append([]string{holder + "gains " + gainText(gain) + who}, parts...)
 	}
-	return lists.Unique(parts), strings.Join(append(movesText(r.Permissions, ""), movesText(r.Users, " by users")...), "; ")
+	moves := append(movesText(r.Permissions, ""), movesText(r.Users, " by users")...)
+	return lists.Unique(parts), strings.Join(moves, "; ")
 }
 
 // holder returns who has a gain, where it is everybody or those who have roles for users.

@@ -51,7 +51,8 @@ func ServesAt(csv *v1alpha1.ClusterServiceVersion, service string) string {
 // servings finds the Deployments that serve, in the CSV's order.
 func servings(csv *v1alpha1.ClusterServiceVersion, mode Names) (out []*serving) {
 	for _, d := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		s := &serving{deployment: d.Name, service: olm.ServiceName(d.Name), account: bundle.Account(&d.Spec.Template.Spec)}
+		s := &serving{deployment: d.Name, service: olm.ServiceName(d.Name),
+			account: bundle.Account(&d.Spec.Template.Spec)}
 		if mode == NamesOLM { // OLM does not look at the field's old name
 			s.account = d.Spec.Template.Spec.ServiceAccountName
 		}

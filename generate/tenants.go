@@ -213,14 +213,14 @@ func (r *rendering) cells(p rbacv1.PolicyRule, all []rbacv1.PolicyRule) map[plac
 // it in all namespaces if it is; a wildcard is both. Who writes ClusterRoleBindings is asked for bind without a
 // namespace.
 func (r *rendering) bindable(group, resource string, verbs []string, all []rbacv1.PolicyRule) (bool, []string) {
-	switch scope := r.bundle.ResourceScope(group, resource); {
-	case scope == bundle.ClusterScoped:
+	switch r.bundle.ResourceScope(group, resource) {
+	case bundle.ClusterScoped:
 		inNamespace := func(verb string) bool { return danger.AskedInNamespace(group, resource, verb) }
 		beyond := lists.Filter(verbs, func(verb string) bool {
 			return verb == rbac.All || !inNamespace(verb) || verb == "bind" && writesClusterRoleBindings(all)
 		})
 		return slices.ContainsFunc(verbs, inNamespace), beyond
-	case scope == bundle.ScopeUnknown:
+	case bundle.ScopeUnknown:
 		if base, _, _ := strings.Cut(resource, "/"); group == rbac.All || base == rbac.All {
 			return true, verbs
 		}

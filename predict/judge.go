@@ -61,7 +61,8 @@ func (o *simulation) judgeGroup(g *group) {
 	}
 	o.judgeTargets(g)
 	o.judgeMissing(g)
-	if now := g.annotation(); now != nil && *now != text && g.Has("metadata", "annotations", olm.AnnotationProvidedAPIs) {
+	now := g.annotation()
+	if now != nil && *now != text && g.Has("metadata", "annotations", olm.AnnotationProvidedAPIs) {
 		o.note(ruleDrift, findings.Warning, g.Object, providedAPIsField,
 			fmt.Sprintf("%s is %q, OLM changes it to %q", olm.AnnotationProvidedAPIs, text, *now),
 			"remove the annotation, or set the value that OLM sets")

@@ -62,8 +62,8 @@ func bounded(t *template.Template) (*template.Template, error) {
 		return nil, err
 	}
 	s := &spent{}
-	all := template.FuncMap{"html": template.HTMLEscaper, "js": template.JSEscaper, "urlquery": template.URLQueryEscaper,
-		"print": fmt.Sprint, "printf": fmt.Sprintf, "println": fmt.Sprintln} // of text/template
+	all := template.FuncMap{"html": template.HTMLEscaper, "js": template.JSEscaper, // of text/template
+		"urlquery": template.URLQueryEscaper, "print": fmt.Sprint, "printf": fmt.Sprintf, "println": fmt.Sprintln}
 	maps.Copy(all, Functions())
 	for name, f := range all {
 		all[name] = s.charged(name, reflect.ValueOf(f))
@@ -98,7 +98,7 @@ func (s *spent) charged(name string, f reflect.Value) any {
 			}
 			out := run(args)
 			if result = out[0]; len(out) > 1 {
-				err, _ = out[1].Interface().(error)
+				err, _ = reflect.TypeAssert[error](out[1])
 			}
 			yields = weight(result)
 			s.bytes += int(min(yields, maxHeld))
@@ -139,8 +139,10 @@ func weight(v reflect.Value) float64 {
 var growing = map[string]func(args []reflect.Value) float64{
 	"repeat": func(a []reflect.Value) float64 { return float64(a[0].Int()) * weight(a[1]) },
 	"indent": indented, "nindent": indented,
-	"until":     func(a []reflect.Value) float64 { return numbers(0, float64(a[0].Int()), 0) },
-	"untilStep": func(a []reflect.Value) float64 { return numbers(float64(a[0].Int()), float64(a[1].Int()), a[2].Int()) },
+	"until": func(a []reflect.Value) float64 { return numbers(0, float64(a[0].Int()), 0) },
+	"untilStep": func(a []reflect.Value) float64 {
+		return numbers(float64(a[0].Int()), float64(a[1].Int()), a[2].Int())
+	},
 	"seq": func(a []reflect.Value) float64 {
 		switch list := a[0]; list.Len() {
 		case 1:

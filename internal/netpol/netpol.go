@@ -193,7 +193,7 @@ func Gaps(csv *v1alpha1.ClusterServiceVersion, namespace string, objects []*mani
 			o.judge(out, apiServer, findings.Error, findings.Warning, me+" reach the API server (TCP 443 or 6443)")
 			o.judge(out, dns, findings.Warning, findings.Info, me+" ask DNS (port 53 or 5353)")
 			own, called := o.served(csv)
-			o.judgeServices(append(services[:len(services):len(services)], own), called)
+			o.judgeServices(append(slices.Clip(services), own), called)
 		}
 		list = append(list, o.gaps...)
 	}

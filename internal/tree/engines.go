@@ -458,6 +458,42 @@ func (s *substitutions) settle(x *explorer) (missing string) {
 // variable is one that Flux replaces (fluxcd/pkg: kustomize/kustomize_varsub.go; github.com/fluxcd/pkg/envsubst).
 var variable = lazy.Regexp(`\$?\$\{([A-Za-z_][A-Za-z0-9_]*)(?:(:?[-=])([^}]*)|([^}]*))\}`)
 
+// mostOf returns how many bytes an object may have with the values of its variables.
+func mostOf(printed string) int { return max(int(budget.Of(budget.Object).Bytes), 2*len(printed)) }
+
+// fill returns a text with the values of its variables, one of which is unknown, and its size. What would be larger than
+// an object may be is not built.
+func (s *substitutions) fill(printed, missing string) (said, unknown string, size int) {
+	size = len(printed)
+	with := func(value string) string {
+		if size += len(value); size > mostOf(printed) {
+			return ""
+		}
+		return value
+	}
+	said = variable().ReplaceAllStringFunc(printed, func(found string) string {
+		if rest, ok := strings.CutPrefix(found, "$$"); ok {
+			return "$" + rest
+		}
+		m := variable().FindStringSubmatch(found)
+		v, ok := s.values[m[1]]
+		switch {
+		case m[4] != "":
+			unknown = found
+		case ok && (v.text != "" || !strings.HasPrefix(m[2], ":")):
+			return with(v.text)
+		case m[2] != "":
+			return with(m[3])
+		case !ok && missing != "":
+			unknown = found
+		default:
+			return ""
+		}
+		return found
+	})
+	return said, unknown, size
+}
+
 // apply returns the objects with the values of variables. The error is about one that the report cannot do without.
 func (s *substitutions) apply(objects []*manifest.Object, missing string, m *budget.Meter) ([]*manifest.Object, error) {
 	out := make([]*manifest.Object, 0, len(objects))
@@ -473,33 +509,7 @@ func (s *substitutions) apply(objects []*manifest.Object, missing string, m *bud
 			out = append(out, o)
 			continue
 		}
-		unknown, size, most := "", len(printed), int(budget.Of(budget.Object).Bytes)
-		with := func(value string) string {
-			if size += len(value); size > max(most, 2*len(printed)) {
-				return "" // it is not built
-			}
-			return value
-		}
-		said := variable().ReplaceAllStringFunc(printed, func(found string) string {
-			if rest, ok := strings.CutPrefix(found, "$$"); ok {
-				return "$" + rest
-			}
-			m := variable().FindStringSubmatch(found)
-			v, ok := s.values[m[1]]
-			switch {
-			case m[4] != "":
-				unknown = found
-			case ok && (v.text != "" || !strings.HasPrefix(m[2], ":")):
-				return with(v.text)
-			case m[2] != "":
-				return with(m[3])
-			case !ok && missing != "":
-				unknown = found
-			default:
-				return ""
-			}
-			return found
-		})
+		said, unknown, size := s.fill(printed, missing)
 		if unknown != "" && (isOfOLM(o) || o.Group() == rbacv1.GroupName) {
 			e := s.by.Errorf("spec.postBuild", "the value of %s is not known", unknown)
 			if missing != "" {
@@ -508,8 +518,9 @@ func (s *substitutions) apply(objects []*manifest.Object, missing string, m *bud
 			return nil, e
 		}
 		over := m.Charge(int64(size), 0)
-		if size > max(most, 2*len(printed)) {
-			over = fmt.Sprintf("%s has more than %d MiB with the values of the variables", o.Identity(), most>>20)
+		if size > mostOf(printed) {
+			over = fmt.Sprintf("%s has more than %d MiB with the values of the variables", o.Identity(),
+				mostOf(printed)>>20)
 		}
 		if over != "" {
 			return nil, manifest.OverLimit(s.by.Errorf("spec.postBuild", "%s", over))

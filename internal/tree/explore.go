@@ -75,8 +75,8 @@ const (
 
 // explore builds the kustomizations, and what the objects of GitOps engines in them and in plain manifests apply.
 func (a *applied) explore(t *Tree, plain []*manifest.Object) *explorer {
-	x := &explorer{substituted: budget.NewMeter(budget.Tree), applied: a, tree: t, plain: plain, byKey: map[nodeKey]*node{}, replaced: map[string]bool{},
-		taken: map[string]bool{}, said: map[string]bool{}, variants: map[string]int{},
+	x := &explorer{applied: a, tree: t, plain: plain, byKey: map[nodeKey]*node{}, replaced: map[string]bool{},
+		substituted: budget.NewMeter(budget.Tree), taken: map[string]bool{}, said: map[string]bool{}, variants: map[string]int{},
 		compared: map[string]fileState{}, built: map[string][]*manifest.Object{}}
 	x.defined(plain)
 	for _, k := range a.roots {

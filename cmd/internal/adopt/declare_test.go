@@ -169,8 +169,8 @@ func TestDeclare(t *testing.T) {
 	}
 }
 
-// A file is for profile olm unless another one is asked for. Manual approval is kept by a version range of OLM v1, and a
-// source that has several bundles gets package and version.
+// A file is for profile olm unless another one is asked for. Manual approval is kept by a version range of OLM v1, and
+// a source that has several bundles gets package and version.
 func TestDeclareOptions(t *testing.T) {
 	ready := append(with(ferry(), "OperatorGroup", `{spec: {targetNamespaces: null}, status: {namespaces: [""]}}`),
 		item("CatalogSource", "olm/cat", `spec: {sourceType: grpc, image: quay.io/cat}`))
@@ -203,8 +203,8 @@ func TestDeclareOptions(t *testing.T) {
 	}
 }
 
-// Operators that stay with OLM are in no file. What they share with others stays with OLM too; one that was refused is a
-// comment with the reason.
+// Operators that stay with OLM are in no file. What they share with others stays with OLM too; one that was refused is
+// a comment with the reason.
 func TestDeclareSome(t *testing.T) {
 	const shared, sharedRoles = "- target: {kind: OperatorGroup, name: og, namespace: harbour}\n", "- target: {kind: ClusterRole, name: olm\\.og\\.og\\.admin-6027pG52UbswK7xDcJF8Ggf9gBEsCxGGQSpNC7|olm"
 	two := cluster(t, ferry(), tug("harbour"))

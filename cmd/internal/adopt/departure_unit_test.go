@@ -73,8 +73,8 @@ func mustSelect(t testing.TB, s *State, packages ...string) *State {
 	return s
 }
 
-// An object is tied to an operator by an ownerReference to OLM's objects about it, or by OLM's labels. Kubernetes or OLM
-// would delete it with the CSV, so a plan cuts it loose; what is tied to another operator is left alone.
+// An object is tied to an operator by an ownerReference to OLM's objects about it, or by OLM's labels. Kubernetes or
+// OLM would delete it with the CSV, so a plan cuts it loose; what is tied to another operator is left alone.
 func TestTied(t *testing.T) {
 	const csvOf = `{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, `
 	for _, c := range []struct {

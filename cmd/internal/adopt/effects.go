@@ -36,7 +36,7 @@ func (v *verifier) effects(c *Compared, object *dump.Object, live, rendered map[
 	switch c.kind {
 	case "Deployment":
 		for _, x := range c.Changes {
-			stopped := x.Field == "spec.replicas" && x.Cluster == "0" && !x.scaled
+			stopped := x.Field == "spec.replicas" && x.Cluster == "0"
 			switch {
 			case !x.Applied:
 			case strings.HasPrefix(x.Field, "spec.template"), stopped:
@@ -175,8 +175,8 @@ func writer(managed []dump.Managed, field string) (by string, scaled bool) {
 	return strings.TrimSpace(newest.Manager + " " + newest.Time), scaled
 }
 
-// scaled reports whether the replicas of a Deployment are those that an autoscaler, or a person, has written through the
-// subresource scale. OLM leaves them (OLM: its hash of the spec is that of the bundle), and so does a plan.
+// scaled reports whether the replicas of a Deployment are those that an autoscaler, or a person, has written through
+// the subresource scale. OLM leaves them (OLM: its hash of the spec is that of the bundle), and so does a plan.
 func scaled(o *dump.Object) bool {
 	_, is := writer(o.ManagedFields(), "spec.replicas")
 	return is

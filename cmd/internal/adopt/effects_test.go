@@ -275,8 +275,8 @@ func TestReason(t *testing.T) {
 	}
 }
 
-// In another form, what differs from OLM's too was edited; the rest is the form. A hash is of the form, and replicas that
-// were written through scale are no edit. Without managedFields, the reason says where a name would come from.
+// In another form, what differs from OLM's too was edited; the rest is the form. A hash is of the form, and replicas
+// that were written through scale are no edit. Without managedFields, the reason says where a name would come from.
 func TestReasonsByForm(t *testing.T) {
 	c := Compared{Changes: []Change{{Field: "spec.a"}, {Field: "spec.image"}, {Field: hashLabel}, {Field: "spec.replicas", By: "hpa 1", scaled: true}}}
 	c.because(newForm, true)
@@ -315,8 +315,8 @@ func TestReasonsInComparison(t *testing.T) {
 	}
 }
 
-// OLM makes certificates anew: the CA of a webhook, an APIService or a CRD may not be the one that the pods were started
-// with.
+// OLM makes certificates anew: the CA of a webhook, an APIService or a CRD may not be the one that the pods were
+// started with.
 func TestCertificate(t *testing.T) {
 	const ca = "certificate"
 	sum := sha256.Sum256([]byte(ca))

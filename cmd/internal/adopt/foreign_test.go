@@ -19,8 +19,8 @@ import (
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 )
 
-// foreign returns ten objects that somebody else made: they refer to a CSV or to its OperatorCondition, in its namespace
-// or in another one, or have OLM's labels.
+// foreign returns ten objects that somebody else made: they refer to a CSV or to its OperatorCondition, in its
+// namespace or in another one, or have OLM's labels.
 func foreign(csv, condition object) (list []object) {
 	ns, name := in(csv, "metadata")["namespace"], in(csv, "metadata")["name"]
 	owner := func(of object) []any {
@@ -137,8 +137,8 @@ type installedCase struct {
 	Bundle, Package, CSV, Namespace string
 }
 
-// asDump returns what a real OLM made as a dump has it, with what the oracle leaves out: UIDs, owners, the status of the
-// CSV and of the OperatorGroup, and the Subscription.
+// asDump returns what a real OLM made as a dump has it, with what the oracle leaves out: UIDs, owners, the status of
+// the CSV and of the OperatorGroup, and the Subscription.
 func (c installedCase) asDump(t testing.TB, data []byte) (items []object, csv, condition object) {
 	t.Helper()
 	for document := range strings.SplitSeq(string(data), "\n---\n") {

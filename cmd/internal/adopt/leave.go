@@ -214,7 +214,8 @@ func (p *planner) certificates() (certificates, injected []string) {
 		from, _ := normalize.At(o, "metadata", "annotations")["cert-manager.io/inject-ca-from"].(string)
 		if secret := secrets[from]; secret != "" {
 			apiVersion, _ := o["apiVersion"].(string)
-			injected = append(injected, resourceOf(apiVersion, normalize.Object(o).Kind())+" "+field(o, "name")+" "+secret)
+			resource := resourceOf(apiVersion, normalize.Object(o).Kind())
+			injected = append(injected, resource+" "+field(o, "name")+" "+secret)
 		}
 	}
 	return certificates, injected
@@ -233,18 +234,19 @@ func (p *planner) switchCertificates() {
 	}))
 	certified := lists.Filter(p.departure.operators, (*Operator).certified)
 	names := text.And(lists.Map(certified, func(o *Operator) string { return o.CSV.Name }))
-	p.add(Step{Title: "Switch to the certificates of cert-manager", Text: []string{"Applying has made a Certificate for " +
-		"each Secret of OLM's: cert-manager replaces the certificate and the authority in " + secrets + ". Webhooks, " +
-		"APIServices and conversions fail until the pods have loaded the new certificate, a minute or two. The commands " +
-		"wait until each Certificate is Ready, and until its authority is in what calls the operators. No backup has " +
-		"the Secrets: when OLM starts after the undo, it makes their certificates anew, and restarts the pods of " + names +
-		"."},
+	p.add(Step{Title: "Switch to the certificates of cert-manager", Text: []string{"Applying has made a Certificate " +
+		"for each Secret of OLM's: cert-manager replaces the certificate and the authority in " + secrets + ". " +
+		"Webhooks, APIServices and conversions fail until the pods have loaded the new certificate, a minute or two. " +
+		"The commands wait until each Certificate is Ready, and until its authority is in what calls the operators. " +
+		"No backup has the Secrets: when OLM starts after the undo, it makes their certificates anew, and restarts the pods of " +
+		names + "."},
 		Run: append(p.each(certificatesList, `kubectl wait certificates.cert-manager.io "$name" -n "$ns" `+
 			"--for=condition=Ready --timeout=5m"),
-			p.each(injectedList, "n=0", `until ca=$(kubectl get secrets "$secret" -n "$ns" -o 'jsonpath={.data.ca\.crt}') `+
-				`&& has=$(kubectl get "$kind" "$name" -o 'jsonpath={.webhooks[*].clientConfig.caBundle}`+
-				"{.spec.caBundle}{.spec.conversion.webhook.clientConfig.caBundle}') && test -n \"$ca\" && "+
-				`test "$(printf '%s\n' $has | sort -u)" = "$ca"; do n=$((n+1)); test $n -lt 300; sleep 1; done`)...),
+			p.each(injectedList, "n=0",
+				`until ca=$(kubectl get secrets "$secret" -n "$ns" -o 'jsonpath={.data.ca\.crt}') `+
+					`&& has=$(kubectl get "$kind" "$name" -o 'jsonpath={.webhooks[*].clientConfig.caBundle}`+
+					"{.spec.caBundle}{.spec.conversion.webhook.clientConfig.caBundle}') && test -n \"$ca\" && "+
+					`test "$(printf '%s\n' $has | sort -u)" = "$ca"; do n=$((n+1)); test $n -lt 300; sleep 1; done`)...),
 		Undo: p.each(createdList, `case "$kind" in (certificate*.cert-manager.io|issuer*.cert-manager.io) `+deletion+
 			";; esac")})
 }
@@ -270,8 +272,8 @@ func (p *planner) down() string {
 		return out + "."
 	}
 	n := len(p.departure.operators)
-	return fmt.Sprintf("%s. OLM is down from step %d to step %d, for about %s of kubectl (%d for each operator).", out, from,
-		to, text.Count(calls, "call"), (calls+n-1)/max(n, 1))
+	return fmt.Sprintf("%s. OLM is down from step %d to step %d, for about %s of kubectl (%d for each operator).", out,
+		from, to, text.Count(calls, "call"), (calls+n-1)/max(n, 1))
 }
 
 // calls returns how often a command calls kubectl.
@@ -310,8 +312,8 @@ func (p *planner) remove() {
 // label: an InstallPlan that another operator needs too, or a Secret, which no dump has (OLM:
 // pkg/controller/operators/operator_controller.go, hasExistingComponents). Then OLM starts, and all is compared.
 func (p *planner) leftovers() {
-	s := Step{Title: "Delete what only OLM used, start OLM, and verify", Text: []string{"OLM made these objects by its " +
-		"own rules, and nothing that is rendered needs them. Everything else stays, and loses the label of OLM's " +
+	s := Step{Title: "Delete what only OLM used, start OLM, and verify", Text: []string{"OLM made these objects by " +
+		"its own rules, and nothing that is rendered needs them. Everything else stays, and loses the label of OLM's " +
 		"Operator."}}
 	orphans := p.result.named(func(c Compared) bool { return strings.HasPrefix(c.Reason, orphanOf) })
 	if len(orphans) > 0 {

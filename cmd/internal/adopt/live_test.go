@@ -105,8 +105,8 @@ func dumps(t testing.TB) (names []string) {
 	return names
 }
 
-// What is declared for a cluster with a real OLM renders to the objects that are in it: nothing differs, everything that
-// OLM made is rendered, and apply changes no spec of a CSV.
+// What is declared for a cluster with a real OLM renders to the objects that are in it: nothing differs, everything
+// that OLM made is rendered, and apply changes no spec of a CSV.
 func TestLive(t *testing.T) {
 	for _, name := range dumps(t) {
 		t.Run(strings.TrimSuffix(name, ".yaml"), func(t *testing.T) {

@@ -242,8 +242,8 @@ func TestMigrationReleases(t *testing.T) {
 	}
 }
 
-// The verdict on an operator under OLM v1 stands beside the checks of the migration. Of its bundle, the CRDs and the Services
-// in its namespace are known.
+// The verdict on an operator under OLM v1 stands beside the checks of the migration. Of its bundle, the CRDs and the
+// Services in its namespace are known.
 func TestMigrationVerdict(t *testing.T) {
 	crd := func(conversion string) map[string]any {
 		return item("CustomResourceDefinition", "ferries.example.com", `{metadata: {labels: {olm.managed: "true"}}, spec: {group: example.com, names: {plural: ferries, kind: Ferry}, scope: Namespaced, versions: [{name: v1}, {name: v2}]`+conversion+`}}`)
@@ -264,8 +264,8 @@ func TestMigrationVerdict(t *testing.T) {
 		{"", []map[string]any{converted}, unserved},
 		{"", []map[string]any{converted, service("harbour/hook")}, "runs"},
 		{"", []map[string]any{converted, service("pier/hook")}, unserved},
-		{`ClusterServiceVersion spec: {installModes: [{type: OwnNamespace, supported: true}]}`, nil, "needs: operator-controller v1.11 takes operators for their own or " +
-			"a single namespace only with the feature gate"},
+		{`ClusterServiceVersion spec: {installModes: [{type: OwnNamespace, supported: true}]}`, nil, "needs: " +
+			"operator-controller v1.11 takes operators for their own or a single namespace only with the feature gate"},
 		{`ClusterServiceVersion spec: {apiservicedefinitions: {owned: [{group: g, version: v1}]}}`, nil, "refused: the operator serves APIs itself"},
 	} {
 		m := cluster(t, after(append(migrating(), c.objects...), c.edit)).Migrations()[0]

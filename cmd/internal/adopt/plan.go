@@ -256,9 +256,10 @@ const deletion = "kubectl delete " + named + " --ignore-not-found --cascade=orph
 func (p *planner) before() {
 	s := Step{Title: "Back up, render, review and commit",
 		Text: []string{"The first command fails if an operator has changed since the dump, or what is rendered was " +
-			"edited: make a new dump, and plan again. before/ and before-*/ then have their objects as they are in the " +
-			"dump, hand edits included, but no Secrets: certificates and passwords are not in it. The comparison lists " +
-			"what applying changes; the last commands ask the API server, and change nothing. Undo: `git revert HEAD`."},
+			"edited: make a new dump, and plan again. before/ and before-*/ then have their objects as they are in " +
+			"the dump, hand edits included, but no Secrets: certificates and passwords are not in it. The comparison " +
+			"lists what applying changes; the last commands ask the API server, and change nothing. Undo: " +
+			"`git revert HEAD`."},
 		Run: []string{p.Commands.Since, p.Commands.Backup, p.Commands.Render, p.Commands.Verify}}
 	s.Text = append(s.Text, p.plan.Warnings...)
 	if len(p.plan.Known) > 0 {
@@ -400,7 +401,8 @@ func engineNotes(to generate.Profile, dir string, parts []string) (notes []strin
 // Markdown returns the plan for a person. script and back name the files with its commands and with the way back.
 func (p *Plan) Markdown(script, back string) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# From OLM v0 to profile %s\n\n%s %s has these commands, and the lists that they read at its top. "+
+	fmt.Fprintf(&b, "# From OLM v0 to profile %s\n\n%s %s has these commands, and the lists that they read at its "+
+		"top. "+
 		"Run them step by step in a shell with `set -eu`, in the directory from which this file is %s. If a command "+
 		"fails, mend what it names, and run its step again as a whole: each command can run twice, and leaves what is "+
 		"done.", p.To, p.About, script, Quote(p.File))

@@ -313,8 +313,8 @@ func run(t *testing.T, p *adopt.Plan, env string, commands ...string) (string, e
 	return string(out), err
 }
 
-// The point of no return is passed only if OLM is down and has put no label back. OLM's finalizer goes before the CSV and no
-// other one does; then go the copies and the original, and nothing with them.
+// The point of no return is passed only if OLM is down and has put no label back. OLM's finalizer goes before the CSV
+// and no other one does; then go the copies and the original, and nothing with them.
 func TestPoint(t *testing.T) {
 	for _, name := range dumps(t) {
 		o := adopt.Options{To: generate.ProfilePlain}
@@ -346,7 +346,8 @@ func TestPoint(t *testing.T) {
 	}
 }
 
-// The way back can be run by a shell. It gives the objects that stay to the new owners, and tells OLM what is installed.
+// The way back can be run by a shell. It gives the objects that stay to the new owners, and tells OLM what is
+// installed.
 func TestWayBack(t *testing.T) {
 	for _, name := range dumps(t) {
 		o := adopt.Options{To: generate.ProfilePlain}

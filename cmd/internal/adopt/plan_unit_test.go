@@ -16,8 +16,8 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
-// port is a cluster with one object of each sort that a plan treats in its own way: ferry leaves with its whole group in
-// harbour; in bay, tug can leave alone, and barge stays.
+// port is a cluster with one object of each sort that a plan treats in its own way: ferry leaves with its whole group
+// in harbour; in bay, tug can leave alone, and barge stays.
 func port() []map[string]any {
 	const csv = `olm.owner: ferry.v1.0.0, olm.owner.kind: ClusterServiceVersion, olm.owner.namespace: harbour`
 	const owner = `ownerReferences: [{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, name: ferry.v1.0.0, uid: u-ferry}]`
@@ -129,7 +129,8 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// The report of the plan "stopped", and of one that changes nothing. Read them when they change: a person decides by them.
+// The report of the plan "stopped", and of one that changes nothing. Read them when they change: a person decides by
+// them.
 func TestShortReport(t *testing.T) {
 	var grown []map[string]any // more differences than a report lists
 	for i := range 12 {
@@ -196,7 +197,8 @@ func TestQuote(t *testing.T) {
 	}
 }
 
-// A name that an API server would not take is not in a list, because a shell or kubectl would read it as something else.
+// A name that an API server would not take is not in a list, because a shell or kubectl would read it as something
+// else.
 func TestListCheck(t *testing.T) {
 	for _, c := range []struct {
 		list, row string

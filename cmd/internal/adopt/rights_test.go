@@ -11,8 +11,8 @@ import (
 	"github.com/olmgen/olmgen/generate"
 )
 
-// What a plan deletes is weighed: it names who loses which right, those that only a deleted object grants and those that
-// a binding of the cluster reaches.
+// What a plan deletes is weighed: it names who loses which right, those that only a deleted object grants and those
+// that a binding of the cluster reaches.
 func TestLostRights(t *testing.T) {
 	const dump, account = "two-operators-in-one-group.yaml", "ServiceAccount operator-ns/memcached-operator-controller-manager loses, "
 	leases := account + "in operator-ns: coordination.k8s.io: get,list,watch,create,update,patch,delete leases"

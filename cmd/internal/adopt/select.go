@@ -333,8 +333,8 @@ func (s *State) held(leaving []*Operator) (list []string) {
 	for _, o := range s.Dump.Objects {
 		other := lists.Filter(o.Finalizers, func(f string) bool { return !slices.Contains(own, f) })
 		if len(other) > 0 && (t.about(o) || slices.Contains(ofOLM, o.Kind) && t.takesNamespace(o.Namespace)) {
-			list = append(list, oneLine(o.Identity()+" has the finalizer "+text.And(other)+": its delete ends when the "+
-				"owner of that takes it away, and OLM is down meanwhile"))
+			list = append(list, oneLine(o.Identity()+" has the finalizer "+text.And(other)+": its delete ends when "+
+				"the owner of that takes it away, and OLM is down meanwhile"))
 		}
 	}
 	return list

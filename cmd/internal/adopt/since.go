@@ -25,9 +25,9 @@ import (
 var SinceRules = []findings.Rule{{ID: "moved", Text: "OLM or a person has changed an operator since the dump"}}
 
 // Since returns what has changed of the adopted operators since an earlier dump: ClusterServiceVersions, Subscriptions,
-// InstallPlans and OperatorGroups that are new, gone, made anew or written, what is being deleted, and what somebody has
-// written into objects that are rendered, which applying would write over. A plan is of the moment of its dump. As long
-// as OLM is down, a ClusterServiceVersion that is gone, or that leaves what it owns, is the plan's own work.
+// InstallPlans and OperatorGroups that are new, gone, made anew or written, what is being deleted, and what somebody
+// has written into objects that are rendered, which applying would write over. A plan is of the moment of its dump. As
+// long as OLM is down, a ClusterServiceVersion that is gone, or that leaves what it owns, is the plan's own work.
 func (s *State) Since(earlier *State, rendered []map[string]any) (list []findings.Finding) {
 	now, was := s.steered(earlier), earlier.steered(earlier)
 	move := func(o *dump.Object, what string, leaves bool) {
@@ -240,7 +240,8 @@ func (s *State) bringers(operators []*Operator) []string {
 	}
 	var list []string
 	for by, objects := range found {
-		list = append(list, oneLine(by.name+" "+by.of+" ("+text.FirstOf(mostNamed, lists.Unique(objects))+"): "+by.then))
+		what := text.FirstOf(mostNamed, lists.Unique(objects))
+		list = append(list, oneLine(by.name+" "+by.of+" ("+what+"): "+by.then))
 	}
 	slices.Sort(list)
 	return list
@@ -256,14 +257,14 @@ type applier struct {
 }
 
 var (
-	argo = engine{"Argo CD's Application", "remove spec.syncPolicy.automated, or the next sync applies them again, and " +
-		"OLM installs the operator a second time"}
-	flux = engine{"Flux's Kustomization", "flux suspend kustomization, or the next reconciliation, a few minutes later, " +
-		"applies them again, and OLM installs the operator a second time"}
+	argo = engine{"Argo CD's Application", "remove spec.syncPolicy.automated, or the next sync applies them again, " +
+		"and OLM installs the operator a second time"}
+	flux = engine{"Flux's Kustomization", "flux suspend kustomization, or the next reconciliation, a few minutes " +
+		"later, applies them again, and OLM installs the operator a second time"}
 	fluxHelm = engine{"Flux's HelmRelease", "flux suspend helmrelease, or its next upgrade applies them again"}
 	chart    = engine{"the Helm release", "take them out of the chart, or the next helm upgrade applies them again"}
-	policy   = engine{"the OperatorPolicy", "set spec.remediationAction to inform, or ACM makes the Subscription again " +
-		"at once, and OLM installs the operator a second time"}
+	policy   = engine{"the OperatorPolicy", "set spec.remediationAction to inform, or ACM makes the Subscription " +
+		"again at once, and OLM installs the operator a second time"}
 )
 
 // marks are the labels and annotations of what applies objects from Git again and again (Argo CD: common/common.go;

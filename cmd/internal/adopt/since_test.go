@@ -127,7 +127,8 @@ func TestCompleteOnOpenShift(t *testing.T) {
 	}
 }
 
-// Who applies a Subscription or an OperatorGroup from Git is named before OLM stops: it would bring back what is deleted.
+// Who applies a Subscription or an OperatorGroup from Git is named before OLM stops: it would bring back what is
+// deleted.
 func TestBringers(t *testing.T) {
 	const title, sub, group = "Stop what would bring the operators back", " (Subscription harbour/ferry-sub)", " (OperatorGroup harbour/og)"
 	manager := func(name string) string {
@@ -169,8 +170,8 @@ func TestBringers(t *testing.T) {
 	}
 }
 
-// An Application, or a setting of Argo CD, says that the label counts on every object. A policy names a Subscription that
-// has no mark of it.
+// An Application, or a setting of Argo CD, says that the label counts on every object. A policy names a Subscription
+// that has no mark of it.
 func TestBringersOfTheDump(t *testing.T) {
 	labelled := with(ferry(), "ClusterServiceVersion", `{metadata: {labels: {app.kubernetes.io/instance: ops}}}`)
 	policy := func(spec string) []map[string]any { return []map[string]any{item("OperatorPolicy", "acm/keep", spec)} }
@@ -195,8 +196,8 @@ func TestBringersOfTheDump(t *testing.T) {
 	}
 }
 
-// What is being deleted is not settled: no plan is made, and its guard fails. What the plan itself deletes, with OLM down,
-// is a note, so that its step can run again.
+// What is being deleted is not settled: no plan is made, and its guard fails. What the plan itself deletes, with OLM
+// down, is a note, so that its step can run again.
 func TestGoing(t *testing.T) {
 	deployment := func(meta string) map[string]any {
 		return item("Deployment", "harbour/ferry", `{metadata: {labels: {olm.owner: ferry.v1.0.0, olm.owner.namespace: harbour, olm.managed: "true"}`+meta+`}, spec: {replicas: 1}}`)

@@ -102,8 +102,8 @@ func webhook(o object) object { return o["webhooks"].([]any)[0].(object) }
 
 func version(o object) object { return in(o, "spec")["versions"].([]any)[0].(object) }
 
-// A config that OLM has not rolled out, a Deployment that somebody stopped: applying starts new pods, which the comparison
-// calls an error, and the plan names.
+// A config that OLM has not rolled out, a Deployment that somebody stopped: applying starts new pods, which the
+// comparison calls an error, and the plan names.
 func TestNewPods(t *testing.T) {
 	for _, c := range []struct {
 		what, dump    string

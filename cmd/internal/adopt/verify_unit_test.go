@@ -20,7 +20,8 @@ func verdicts(v *Verification) (list []string) {
 	return list
 }
 
-// Rules of equal rights, and the selector of an OperatorGroup that names its targets, are the same to Kubernetes and OLM.
+// Rules of equal rights, and the selector of an OperatorGroup that names its targets, are the same to Kubernetes and
+// OLM.
 func TestSameMeaning(t *testing.T) {
 	const two, turned = `{rules: [{verbs: [get], apiGroups: [""], resources: [a]}, {verbs: [get], apiGroups: [""], resources: [b]}]}`,
 		`{rules: [{verbs: [get], apiGroups: [""], resources: [b]}, {verbs: [get], apiGroups: [""], resources: [a]}]}`
@@ -484,8 +485,8 @@ func asKey(selector any) string {
 	return ""
 }
 
-// A warning about one field is there once for all objects and items, whatever its values are. An error is there for each
-// value, because each restarts something else.
+// A warning about one field is there once for all objects and items, whatever its values are. An error is there for
+// each value, because each restarts something else.
 func TestGrouped(t *testing.T) {
 	of := func(level findings.Severity, object, field, message string) findings.Finding {
 		return findings.Finding{Rule: "differs", Level: level, Object: object, Field: field, Message: message}

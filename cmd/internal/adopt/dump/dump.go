@@ -101,7 +101,8 @@ func Read(ctx context.Context, paths []string, stdin io.Reader) (*Dump, error) {
 	if len(d.Objects) > 0 && !slices.ContainsFunc(d.Objects, func(o *Object) bool { return o.UID != "" }) {
 		return nil, &manifest.Error{File: d.Objects[0].File, Line: d.Objects[0].Line, Field: d.Objects[0].Identity(),
 			Msg: "has no uid, as all objects: they come from no cluster",
-			Tip: "\"olmgen check\" is for a tree; \"olmgen adopt --print-kubectl\" prints the command that makes a dump"}
+			Tip: "\"olmgen check\" is for a tree; \"olmgen adopt --print-kubectl\" prints the command that makes a " +
+				"dump"}
 	}
 	return d, nil
 }

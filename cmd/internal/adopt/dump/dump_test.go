@@ -204,6 +204,7 @@ items:
   kind: Namespace
   metadata:
     name: a
+    uid: u1
 kind: List
 `
 	asJSON, err := yaml.YAMLToJSON([]byte(text))
@@ -211,7 +212,7 @@ kind: List
 		t.Fatal(err)
 	}
 	for _, text := range []string{text, string(asJSON), "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n---\n" +
-		"apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n"} {
+		"apiVersion: v1\nkind: Namespace\nmetadata: {name: a, uid: u1}\n"} {
 		d, err := read(t, text)
 		if err != nil {
 			t.Fatal(err)
@@ -224,7 +225,7 @@ kind: List
 
 // Items may be written in braces, and keys in quotes.
 func TestFlow(t *testing.T) {
-	d, err := read(t, "items:\n- {kind: Namespace, apiVersion: v1, metadata: {name: a}}\n- \"kind\": Namespace\n  \"apiVersion\": v1\n"+
+	d, err := read(t, "items:\n- {kind: Namespace, apiVersion: v1, metadata: {name: a, uid: u1}}\n- \"kind\": Namespace\n  \"apiVersion\": v1\n"+
 		"  metadata: {name: b}\nkind: List\n---\nkind: List\nitems: [{kind: Namespace, apiVersion: v1, metadata: {name: c}}]\n")
 	if err != nil || len(d.Objects) != 3 {
 		t.Errorf("%v %v", err, d)
@@ -257,7 +258,7 @@ func TestCommand(t *testing.T) {
 	if strings.Contains(command, "secrets") {
 		t.Error("it asks for Secrets")
 	}
-	d, err := read(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n")
+	d, err := read(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: a, uid: u1}\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -365,4 +366,12 @@ func FuzzRead(f *testing.F) {
 			t.Error("an object is there twice")
 		}
 	})
+}
+
+// Objects that no cluster has made are no dump: one line, and what is for them.
+func TestNoDump(t *testing.T) {
+	_, err := read(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: b}\n")
+	if err == nil || !strings.Contains(err.Error(), "has no uid, as all objects") || !strings.Contains(manifest.HintOf(err), "olmgen check") {
+		t.Errorf("%v: %s", err, manifest.HintOf(err))
+	}
 }

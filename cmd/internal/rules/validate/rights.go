@@ -152,8 +152,8 @@ func cutOff(b *bundle.Bundle) []Finding {
 func publication(b *bundle.Bundle) (list []Finding) {
 	for _, o := range b.Others {
 		if o.Kind == "NetworkPolicy" && bundle.GroupOf(o) == networkingv1.GroupName {
-			list = append(list, finding(ruleCatalog, findings.Note, o.Errorf("kind", "the pipeline of OpenShift's catalogs "+
-				"community-operators, certified-operators and redhat-marketplace refuses bundles with a NetworkPolicy "+
+			list = append(list, finding(ruleCatalog, findings.Note, o.Errorf("kind", "the pipeline of OpenShift's "+
+				"catalogs community-operators, certified-operators and redhat-marketplace refuses bundles with a NetworkPolicy "+
 				"(check_network_policy_presence)")))
 		}
 	}
