@@ -461,8 +461,8 @@ var variable = lazy.Regexp(`\$?\$\{([A-Za-z_][A-Za-z0-9_]*)(?:(:?[-=])([^}]*)|([
 // mostOf returns how many bytes an object may have with the values of its variables.
 func mostOf(printed string) int { return max(int(budget.Of(budget.Object).Bytes), 2*len(printed)) }
 
-// fill returns a text with the values of its variables, one of which is unknown, and its size. What would be larger than
-// an object may be is not built.
+// fill returns a text with the values of its variables, one of which is unknown, and its size. What would be larger
+// than an object may be is not built.
 func (s *substitutions) fill(printed, missing string) (said, unknown string, size int) {
 	size = len(printed)
 	with := func(value string) string {

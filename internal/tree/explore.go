@@ -76,8 +76,8 @@ const (
 // explore builds the kustomizations, and what the objects of GitOps engines in them and in plain manifests apply.
 func (a *applied) explore(t *Tree, plain []*manifest.Object) *explorer {
 	x := &explorer{applied: a, tree: t, plain: plain, byKey: map[nodeKey]*node{}, replaced: map[string]bool{},
-		substituted: budget.NewMeter(budget.Tree), taken: map[string]bool{}, said: map[string]bool{}, variants: map[string]int{},
-		compared: map[string]fileState{}, built: map[string][]*manifest.Object{}}
+		substituted: budget.NewMeter(budget.Tree), taken: map[string]bool{}, said: map[string]bool{},
+		variants: map[string]int{}, compared: map[string]fileState{}, built: map[string][]*manifest.Object{}}
 	x.defined(plain)
 	for _, k := range a.roots {
 		x.build(nodeKey{k: k, dir: k.Dir}, target{}, nil).asked = a.asked[k]

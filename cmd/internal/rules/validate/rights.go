@@ -153,8 +153,8 @@ func publication(b *bundle.Bundle) (list []Finding) {
 	for _, o := range b.Others {
 		if o.Kind == "NetworkPolicy" && bundle.GroupOf(o) == networkingv1.GroupName {
 			list = append(list, finding(ruleCatalog, findings.Note, o.Errorf("kind", "the pipeline of OpenShift's "+
-				"catalogs community-operators, certified-operators and redhat-marketplace refuses bundles with a NetworkPolicy "+
-				"(check_network_policy_presence)")))
+				"catalogs community-operators, certified-operators and redhat-marketplace refuses bundles with "+
+				"a NetworkPolicy (check_network_policy_presence)")))
 		}
 	}
 	return list
