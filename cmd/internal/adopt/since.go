@@ -52,7 +52,7 @@ func (s *State) Since(earlier *State, rendered []map[string]any) (list []finding
 		}
 	}
 	for _, o := range s.going(earlier.All()) {
-		move(o, "is being deleted", leaves(o))
+		move(o, "is being deleted", s.leaves(o))
 	}
 	list = append(list, s.edits(earlier, rendered)...)
 	findings.Sort(list)
@@ -136,10 +136,13 @@ func (s *State) going(operators []*Operator) []*dump.Object {
 	})
 }
 
-// leaves reports whether an object is deleted with --cascade=orphan, and not by OLM's finalizer: what it owns stays.
-func leaves(o *dump.Object) bool {
-	return slices.Contains(o.Finalizers, metav1.FinalizerOrphanDependents) &&
-		!slices.Contains(o.Finalizers, olm.Finalizer)
+// leaves reports whether an object is deleted with --cascade=orphan, and not by OLM's finalizer: what it owns stays. The
+// garbage collector has taken that finalizer away when nothing refers to the object any more, and others may be left.
+func (s *State) leaves(o *dump.Object) bool {
+	return !slices.Contains(o.Finalizers, olm.Finalizer) &&
+		(slices.Contains(o.Finalizers, metav1.FinalizerOrphanDependents) || !slices.ContainsFunc(s.Dump.Objects, func(x *dump.Object) bool {
+			return slices.ContainsFunc(x.Owners, func(r dump.Owner) bool { return r.UID == o.UID })
+		}))
 }
 
 // olmIsDown reports whether no Deployment of OLM asks for a pod that installs operators.

@@ -213,6 +213,8 @@ func TestGoing(t *testing.T) {
 	}
 	const deleted = `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [operators.coreos.com/csv-cleanup]}}`
 	const orphaned = `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [orphan, example.com/audit]}}`
+	const audited = `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [example.com/audit]}}`
+	const owned = `, ownerReferences: [{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, name: ferry.v1.0.0, uid: u-ferry}]`
 	was := append(ferry(), deployment(""), olm("1"))
 	for _, c := range []struct {
 		what    string
@@ -224,6 +226,8 @@ func TestGoing(t *testing.T) {
 		{"the CSV, and OLM is down", append(with(ferry(), "ClusterServiceVersion", deleted), deployment(""), olm("0")), findings.Error, false},
 		{"the CSV, by the plan", append(with(ferry(), "ClusterServiceVersion", orphaned), deployment(""), olm("0")), findings.Note, false},
 		{"the CSV, with orphan while OLM runs", append(with(ferry(), "ClusterServiceVersion", orphaned), deployment(""), olm("1")), findings.Error, false},
+		{"the CSV, when the garbage collector is done", append(with(ferry(), "ClusterServiceVersion", audited), deployment(""), olm("0")), findings.Note, false},
+		{"the CSV, which owns the Deployment", append(with(ferry(), "ClusterServiceVersion", audited), deployment(owned), olm("0")), findings.Error, false},
 		{"the group", append(with(ferry(), "OperatorGroup", deleted), deployment(""), olm("1")), findings.Error, false},
 		{"a Deployment", append(ferry(), deployment(`, deletionTimestamp: "2026-01-01T00:00:00Z"`), olm("1")), findings.Error, false},
 		{"the namespace", append(ferry(), deployment(""), olm("1"), item("Namespace", "harbour", deleted)), findings.Error, false},
