@@ -46,7 +46,7 @@ func (o options) adopt(ctx context.Context, _ material) error {
 		return err
 	}
 	cases = slices.DeleteFunc(cases, func(c equal.Case) bool { return !slices.Contains(adoptCases, c.Name) })
-	cases = slices.DeleteFunc(append(append(cases, upgraded, edited), threes...), func(c equal.Case) bool {
+	cases = slices.DeleteFunc(append(append(cases, upgraded, edited, atNight), threes...), func(c equal.Case) bool {
 		return !o.only.MatchString(c.Name)
 	})
 	return errors.Join(o.looked("adopt", len(cases)), o.report(ctx, "adopt", cases, o.adoptOne))
@@ -66,6 +66,8 @@ type adoption struct {
 	departed  *departure     // how OLM was left
 	kills     bool           // commands are killed once, and run again
 	returned  bool           // OLM was left, and has the operators again
+	managed   bool           // dumps for plans have managed fields
+	deployed  bool           // there are Deployments of OLM
 }
 
 func (o options) adoptOne(ctx context.Context, what equal.Case) (string, error) {
@@ -81,6 +83,8 @@ func (o options) adoptOne(ctx context.Context, what equal.Case) (string, error) 
 		return a.upgrade(ctx)
 	case what.Name == edited.Name:
 		return a.edits(ctx)
+	case what.Name == atNight.Name:
+		return "all as it should be", a.night(ctx)
 	case rounds[what.Name] != nil:
 		return "all as it should be", a.rounds(ctx)
 	}

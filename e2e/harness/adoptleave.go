@@ -84,7 +84,11 @@ func (a *adoption) plan(ctx context.Context, f form) (*departure, error) {
 	for _, csv := range slices.Sorted(maps.Keys(sources)) {
 		command += " --source " + adopt.Quote(csv+"="+sources[csv])
 	}
-	out, err := a.cluster.Shell(ctx, a.dir, "$(olmgen adopt --print-kubectl) > dump.yaml\n"+command+
+	dumped := "$(olmgen adopt --print-kubectl) > dump.yaml\n"
+	if a.managed {
+		dumped = "$(olmgen adopt --print-kubectl) --show-managed-fields > dump.yaml\n"
+	}
+	out, err := a.cluster.Shell(ctx, a.dir, dumped+command+
 		"\nis=$?; test $is = 0 || test $is = 3 # 3: it takes rights away")
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %s", command, err, out)
@@ -340,6 +344,9 @@ func (a *adoption) follow(ctx context.Context, p *departure, title string, comma
 		case strings.Contains(line, "scale deployment"):
 			if err := errors.Join(run(), a.scale(ctx, line)); err != nil {
 				return ran, err
+			}
+			if a.deployed {
+				script = append(script, line)
 			}
 		case absent.MatchString(line):
 			continue

@@ -52,7 +52,7 @@ func (s *State) Since(earlier *State, rendered []map[string]any) (list []finding
 		}
 	}
 	for _, o := range s.going(earlier.All()) {
-		move(o, "is being deleted", leaves(o))
+		move(o, "is being deleted", s.leaves(o))
 	}
 	list = append(list, s.edits(earlier, rendered)...)
 	findings.Sort(list)
@@ -71,7 +71,22 @@ func movedTo(o, n *dump.Object) string {
 	case phase(o) != phase(n):
 		return "was " + phase(o) + " and is " + phase(n) + " since the dump"
 	}
-	return "was changed since the dump: " + o.ResourceVersion + " is now " + n.ResourceVersion
+	changed := lists.Map(diff(o.Kind, decisive(n), decisive(o)), func(x Change) string { return x.Field })
+	if len(changed) == 0 {
+		return ""
+	}
+	return "was changed since the dump: " + text.FirstOf(mostNamed, changed)
+}
+
+// decisive returns what OLM and a plan go by. OLM writes the rest of a status again and again, such as the health of
+// catalogs (OLM: pkg/controller/operators/catalog/subscription/reconciler.go), and a plan takes finalizers away.
+func decisive(o *dump.Object) map[string]any {
+	v := o.Value()
+	meta, status := normalize.At(v, "metadata"), normalize.At(v, "status")
+	return map[string]any{"spec": v["spec"],
+		"metadata": map[string]any{"labels": meta["labels"], "annotations": meta["annotations"]},
+		"status": map[string]any{"currentCSV": status["currentCSV"], "installedCSV": status["installedCSV"],
+			"installPlanRef": status["installPlanRef"], "namespaces": status["namespaces"]}}
 }
 
 // edits returns what has been written since an earlier dump into objects that are rendered, and that is not what is
@@ -121,10 +136,13 @@ func (s *State) going(operators []*Operator) []*dump.Object {
 	})
 }
 
-// leaves reports whether an object is deleted with --cascade=orphan, and not by OLM's finalizer: what it owns stays.
-func leaves(o *dump.Object) bool {
-	return slices.Contains(o.Finalizers, metav1.FinalizerOrphanDependents) &&
-		!slices.Contains(o.Finalizers, olm.Finalizer)
+// leaves reports whether an object is deleted with --cascade=orphan, and not by OLM's finalizer: what it owns stays. The
+// garbage collector has taken that finalizer away when nothing refers to the object any more, and others may be left.
+func (s *State) leaves(o *dump.Object) bool {
+	return !slices.Contains(o.Finalizers, olm.Finalizer) &&
+		(slices.Contains(o.Finalizers, metav1.FinalizerOrphanDependents) || !slices.ContainsFunc(s.Dump.Objects, func(x *dump.Object) bool {
+			return slices.ContainsFunc(x.Owners, func(r dump.Owner) bool { return r.UID == o.UID })
+		}))
 }
 
 // olmIsDown reports whether no Deployment of OLM asks for a pod that installs operators.

@@ -33,7 +33,14 @@ func TestSince(t *testing.T) {
 		{"the state of the Subscription", edited("Subscription", `{metadata: {resourceVersion: "2"}, status: {state: UpgradePending}}`), nil,
 			[]string{"Subscription harbour/ferry-sub: was AtLatestKnown and is UpgradePending since the dump"}},
 		{"a phase that is gone", edited("InstallPlan", `{metadata: {resourceVersion: "2"}, status: null}`), nil, []string{"InstallPlan harbour/p: was Complete and is without a phase since the dump"}},
-		{"a field of the group", edited("OperatorGroup", `{metadata: {resourceVersion: "2"}}`), nil, []string{"OperatorGroup harbour/og: was changed since the dump: 1 is now 2"}},
+		{"a field of the group", edited("OperatorGroup", `{metadata: {resourceVersion: "2"}, spec: {upgradeStrategy: TechPreviewUnsafeFailForward}}`), nil,
+			[]string{"OperatorGroup harbour/og: was changed since the dump: spec.upgradeStrategy"}},
+		{"what a group selects", edited("OperatorGroup", `{metadata: {resourceVersion: "2"}, status: {namespaces: [harbour, bay]}}`), nil,
+			[]string{"OperatorGroup harbour/og: was changed since the dump: status.namespaces"}},
+		{"a mark of an engine, and what is installed", edited("Subscription", `{metadata: {resourceVersion: "2", annotations: {a: b}}, status: {installedCSV: x}}`), nil,
+			[]string{"Subscription harbour/ferry-sub: was changed since the dump: metadata.annotations.a, status.installedCSV"}},
+		{"what OLM writes at each look", edited("Subscription", `{metadata: {resourceVersion: "2"}, status: {lastUpdated: "2026-03-03T03:03:03Z", catalogHealth: [{healthy: true}]}}`), nil, nil},
+		{"a finalizer that the plan takes away", edited("ClusterServiceVersion", `{metadata: {resourceVersion: "2", finalizers: []}}`), nil, nil},
 		{"a group that was made anew", edited("OperatorGroup", `{metadata: {uid: new, resourceVersion: "2"}}`), nil, []string{"OperatorGroup harbour/og: was made anew since the dump"}},
 		{"no InstallPlan", dropped(was(), "InstallPlan", "p"), nil, []string{"InstallPlan harbour/p: is gone since the dump"}},
 		{"a new InstallPlan", append(was(), item("InstallPlan", "harbour/q", `{}`)), nil, []string{"InstallPlan harbour/q: is new since the dump"}},
@@ -207,6 +214,8 @@ func TestGoing(t *testing.T) {
 	}
 	const deleted = `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [operators.coreos.com/csv-cleanup]}}`
 	const orphaned = `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [orphan, example.com/audit]}}`
+	const audited = `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [example.com/audit]}}`
+	const owned = `, ownerReferences: [{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, name: ferry.v1.0.0, uid: u-ferry}]`
 	was := append(ferry(), deployment(""), olm("1"))
 	for _, c := range []struct {
 		what    string
@@ -218,6 +227,8 @@ func TestGoing(t *testing.T) {
 		{"the CSV, and OLM is down", append(with(ferry(), "ClusterServiceVersion", deleted), deployment(""), olm("0")), findings.Error, false},
 		{"the CSV, by the plan", append(with(ferry(), "ClusterServiceVersion", orphaned), deployment(""), olm("0")), findings.Note, false},
 		{"the CSV, with orphan while OLM runs", append(with(ferry(), "ClusterServiceVersion", orphaned), deployment(""), olm("1")), findings.Error, false},
+		{"the CSV, when the garbage collector is done", append(with(ferry(), "ClusterServiceVersion", audited), deployment(""), olm("0")), findings.Note, false},
+		{"the CSV, which owns the Deployment", append(with(ferry(), "ClusterServiceVersion", audited), deployment(owned), olm("0")), findings.Error, false},
 		{"the group", append(with(ferry(), "OperatorGroup", deleted), deployment(""), olm("1")), findings.Error, false},
 		{"a Deployment", append(ferry(), deployment(`, deletionTimestamp: "2026-01-01T00:00:00Z"`), olm("1")), findings.Error, false},
 		{"the namespace", append(ferry(), deployment(""), olm("1"), item("Namespace", "harbour", deleted)), findings.Error, false},
