@@ -16,7 +16,7 @@ import (
 // Document returns the report for people: an answer for each section, then the sections.
 func (r *Report) Document() *findings.Document {
 	d := &findings.Document{Kind: "Upgrade", Title: titleOf(r.Old, r.New), Fold: true,
-		Sections: []findings.Section{r.overview()}}
+		Sections: make([]findings.Section, 1)}
 	var all []findings.Severity
 	for _, s := range sections {
 		list := r.severities(s)
@@ -42,6 +42,8 @@ func (r *Report) Document() *findings.Document {
 		lead += "; " + text.Count(n, "operator") + " unknown"
 	}
 	d.Lead = strings.TrimPrefix(lead, "; ") + unbuilt(d, r.Unbuilt, r.Before) + unapplied(r.Charts)
+	first, below := r.overview(rows(0, d.Title+": "+d.Lead))
+	d.Sections[0], d.Notes = first, append(d.Notes, below...)
 	for _, u := range r.Unresolved {
 		if !u.Changed {
 			d.Notes = append(d.Notes, findings.Remark{Label: "unknown",
@@ -57,13 +59,34 @@ func (r *Report) Document() *findings.Document {
 	return d
 }
 
-// overview is what stands below the headline.
-func (r *Report) overview() (s findings.Section) {
+// maxScreen is how many lines the headline and what stands below it have.
+const maxScreen = 10
+
+// overview is what stands below the headline, which has as many lines: the worst first, which has two lines if it can.
+// What there is no room for stands below the sections.
+func (r *Report) overview(above int) (s findings.Section, below []findings.Remark) {
+	if r.Verdict != "" {
+		s.Remarks = append(s.Remarks, findings.Remark{Label: "verdict", Text: r.Verdict})
+	}
+	if where := r.judged(); where != "" {
+		s.Remarks = append(s.Remarks, findings.Remark{Label: "judged", Text: where})
+	}
+	left := maxScreen - above - len(r.Summary)
+	for _, remark := range s.Remarks {
+		left -= rows(0, remark.Label+": "+remark.Text)
+	}
+	if n := len(s.Remarks); left < 0 && n > 1 {
+		s.Remarks, below, left = s.Remarks[:n-1], s.Remarks[n-1:], left+1
+	}
 	t := findings.Table{Columns: []findings.Column{{Title: "Section", Width: 11}, {Title: "Severity", Width: 7},
 		{Title: "Answer"}}}
-	for _, a := range r.Summary {
+	for _, a := range slices.SortedStableFunc(slices.Values(r.Summary), func(a, b Answer) int {
+		return a.Severity.Rank() - b.Severity.Rank()
+	}) {
+		what := a.fitting(1 + min(1, max(0, left)))
+		left -= rows(17, what) - 1
 		t.Rows = append(t.Rows, []findings.Cell{{Text: a.Section.Title(), Section: string(a.Section)},
-			findings.SeverityCell(a.Severity), {Text: a.short}})
+			findings.SeverityCell(a.Severity), {Text: what}})
 	}
 	if len(t.Rows) > 0 {
 		s.Tables = []findings.Table{t}
@@ -72,13 +95,7 @@ func (r *Report) overview() (s findings.Section) {
 		slices.ContainsFunc(r.Operators, func(a OperatorAnswer) bool { return a.Operator != "" }) {
 		s.Tables = append([]findings.Table{operatorsTable(r.Operators)}, s.Tables...)
 	}
-	if r.Verdict != "" {
-		s.Remarks = append(s.Remarks, findings.Remark{Label: "verdict", Text: r.Verdict})
-	}
-	if where := r.judged(); where != "" {
-		s.Remarks = append(s.Remarks, findings.Remark{Label: "judged", Text: where})
-	}
-	return s
+	return s, below
 }
 
 // judged returns in which install mode and namespace bundles are compared, if nobody gave the mode.

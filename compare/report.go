@@ -93,7 +93,9 @@ type Answer struct {
 	Severity findings.Severity `json:"severity"` // the worst of the section
 	Text     string            `json:"text"`
 
-	short string // the text on one line of a terminal
+	best  string   // the text for people
+	parts []string // of the text, worst first, and what counts the rest
+	count string
 }
 
 // Rename is an account that has another name in the newer release.

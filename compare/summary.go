@@ -50,69 +50,85 @@ func (r *Report) answers() []Answer {
 			continue
 		}
 		a := Answer{Section: s, Severity: worst(list)}
-		a.Text, a.short = r.answer(s, list, a.Severity != findings.Info)
+		a.Text, a.best, a.parts, a.count = r.answer(s, list, a.Severity != findings.Info)
 		out = append(out, a)
 	}
 	return out
 }
 
-// answer returns what is worst in a section, and how much there is, and the same with as much as fits on two lines.
-func (r *Report) answer(s Section, list []findings.Severity, grave bool) (full, short string) {
-	count := countText(list, false)
+// answer returns what is worst in a section, and how much there is; the same for people; and the parts of it, worst
+// first, of which those are left out that do not fit.
+func (r *Report) answer(s Section, list []findings.Severity, grave bool) (full, best string, parts []string, count string) {
+	count = countText(list, false)
 	few := countText(lists.Filter(list, func(s findings.Severity) bool { return s != findings.Info }), false)
 	switch {
 	case s == SectionPermissions:
-		parts, count := r.permissionsAnswer()
-		return joinFilled(append(parts, count)...), fitting(parts, count)
+		parts, count = r.permissionsAnswer()
+		full = joinFilled(append(slices.Clip(parts), count)...)
+		return full, full, parts, count
 	case s == SectionIdentity:
 		versions, parts, count := r.identityAnswer()
-		full := joinFilled(append(slices.Concat(versions, parts), count)...)
-		if utf8.RuneCountInString(full) <= maxAnswer {
-			return full, full
-		}
+		full = joinFilled(append(slices.Concat(versions, parts), count)...)
 		parts = append(parts, versions...)           // the first line has the version too
 		rest := make([]string, len(list)-len(parts)) // is counted, and has no words
-		return full, fitting(append(parts, rest...), "")
+		return full, full, append(parts, rest...), ""
 	case s == SectionOLM:
 		message := text.Shorten(r.OLM[0].Message, maxReason)
 		if n := len(r.OLM); n > 1 {
 			message += fmt.Sprintf(", and %d more", n-1)
 		}
 		object := strings.Contains(r.OLM[0].Operator, " ")
-		full := text.Brief(r.OLM[0].Operator) + map[bool]string{true: ": ", false: " "}[object] + message
+		full = text.Brief(r.OLM[0].Operator) + map[bool]string{true: ": ", false: " "}[object] + message
 		if len(r.New.Operators) > 1 || object {
 			message = full
 		}
-		return full, message
+		return full, message, []string{message}, ""
 	case !grave:
-		return count, count
+		return count, count, nil, count
 	case s == SectionWorkloads:
-		what := text.Brief(r.Workloads[0].Object) + ": " + changeText(r.Workloads[0])
-		return joinFilled(what, count), joinFilled(what, few)
+		object, what := text.Brief(r.Workloads[0].Object), changeText(r.Workloads[0])
+		parts, what = []string{what + ", " + object}, object+": "+what // the object is what is cut
+		return joinFilled(what, count), joinFilled(what, few), parts, few
 	}
 	c := slices.MinFunc(r.CRDs, func(a, b CRD) int { // what fails whatever an object has comes before a value
 		return cmp.Or(a.Severity.Rank()-b.Severity.Rank(), lists.TrueFirst(a.Witness == "", b.Witness == ""))
 	})
-	parts := []string{text.Brief(c.CRD), text.Brief(c.Path), text.Shorten(c.Message, maxReason)}
+	parts = []string{text.Brief(c.CRD), text.Brief(c.Path), text.Shorten(c.Message, maxReason)}
 	what := strings.Join(filled(parts), ": ")
-	return joinFilled(what, count), joinFilled(what, few)
+	return joinFilled(what, count), joinFilled(what, few), []string{what}, few
 }
 
-// maxAnswer is the room for an answer on two lines of 120 columns.
-const maxAnswer = 180
+// rows returns how many lines of the first screen a text needs behind as many characters; a word may be too long.
+func rows(before int, s string) int {
+	n := 0
+	for _, line := range text.Wrap(strings.Repeat("x", before)+" "+s, findings.ScreenColumns-6) { // as it is folded
+		n += 1 + utf8.RuneCountInString(line)/findings.ScreenColumns
+	}
+	return n
+}
 
-// fitting returns as many parts as there is room for, the first one in any case, and the count.
-func fitting(parts []string, count string) string {
-	for n := len(parts); n > 0; n-- {
-		shown := slices.Clone(parts[:n])
-		if n < len(parts) {
-			shown = append(shown, andMore(parts[n:]))
-		}
-		if s := joinFilled(append(shown, count)...); n == 1 || utf8.RuneCountInString(s) <= maxAnswer {
-			return s
+// fitting returns as many parts as there is room for, then the count if it fits. The first one is cut if it must be.
+func (a Answer) fitting(lines int) string {
+	const before = 17 // the section and the severity
+	if len(a.parts) == 0 || rows(before, a.best) <= lines {
+		return a.best
+	}
+	for _, count := range []string{a.count, ""} {
+		for n := len(a.parts); n > 0; n-- {
+			shown := slices.Clone(a.parts[:n])
+			if n < len(a.parts) {
+				shown = append(shown, andMore(a.parts[n:]))
+			}
+			if s := joinFilled(append(shown, count)...); rows(before, s) <= lines {
+				return s
+			}
 		}
 	}
-	return count
+	most := utf8.RuneCountInString(a.parts[0])
+	for most > 1 && rows(before, text.Shorten(a.parts[0], most)) > lines {
+		most--
+	}
+	return text.Shorten(a.parts[0], most)
 }
 
 func joinFilled(list ...string) string { return strings.Join(filled(list), "; ") }

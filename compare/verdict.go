@@ -130,8 +130,7 @@ const maxOthers = 2
 
 // dangers returns who gains what is an error, and what that is: the facts, and what no fact says.
 func (r *Report) dangers() (who string, what []string) {
-	who = "the operator"
-	var others, more []string
+	var holders, others, more []string
 	said := map[permissions.Risk]bool{}
 	for _, f := range r.facts {
 		if f.Change == permissions.Gained && f.Severity == findings.Error {
@@ -149,17 +148,22 @@ func (r *Report) dangers() (who string, what []string) {
 		default:
 			more = lists.Add(more, gainText(i))
 		}
-		if i.Subject.Kind != accountKind && !i.Subject.IsRole() || i.Subject.IsUserRole() {
-			who = "the operator or others"
+		holder := "the operator"
+		if i.Subject.Kind != accountKind && !i.Subject.IsRole() {
+			holder = "others"
 		}
+		holders = lists.Add(holders, cmp.Or(strings.TrimRight(r.holder(i), ", "), holder))
 	}
 	if len(others) > 0 {
 		what = append(what, "use other dangerous rights ("+text.FirstOf(maxAlike, others)+")")
 	}
-	if len(more) > 0 {
+	switch {
+	case len(more) > 0 && len(others) > 0:
+		what = append(what, "gain "+text.Count(len(more), "other right"))
+	case len(more) > 0:
 		what = append(what, "gain "+text.FirstOf(maxAlike, more))
 	}
-	return who, what
+	return cmp.Or(strings.Join(holders, " or "), "the operator"), what
 }
 
 // warningTopics names what warnings of a part of workloads and identity are about.
@@ -190,7 +194,11 @@ func (r *Report) attention() []string {
 	}
 	for _, c := range slices.Concat(r.Workloads, r.Identity) {
 		if c.Severity == findings.Warning {
-			out = lists.Add(out, cmp.Or(warningTopics[c.Part], otherWarnings))
+			topic := cmp.Or(warningTopics[c.Part], otherWarnings)
+			if c.Part == change.Image && c.Change == change.Added {
+				topic = "images of a new registry"
+			}
+			out = lists.Add(out, topic)
 		}
 	}
 	if len(out) == 1 && out[0] == otherWarnings {

@@ -24,6 +24,9 @@ type Document struct {
 	Style  string // more CSS, from the program: it is not escaped
 }
 
+// ScreenColumns is how long a line of text is at most above the first section with a title, where long lines are broken.
+const ScreenColumns = 100
+
 // Link leads to another page. Href is relative.
 type Link struct{ Text, Href string }
 

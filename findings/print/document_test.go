@@ -179,8 +179,8 @@ func TestFold(t *testing.T) {
 			"a: " + long + "\n    and the rest, which has lines of its\n    own\n"},
 		{"a terminal that is too narrow", 3, strings.Repeat("12 ", 20),
 			"a:" + strings.Repeat(" 12", 12) + "\n    " + strings.TrimSpace(strings.Repeat("12 ", 8)) + "\n"},
-		{"no terminal", 0, strings.Repeat("12345678 ", 20), "a:" + strings.Repeat(" 12345678", 13) + "\n    " +
-			strings.TrimSpace(strings.Repeat("12345678 ", 7)) + "\n"},
+		{"no terminal, above the sections", 0, strings.Repeat("12345678 ", 20), "a:" + strings.Repeat(" 12345678", 10) + "\n    " +
+			strings.TrimSpace(strings.Repeat("12345678 ", 10)) + "\n"},
 	} {
 		for _, fold := range []bool{false, true} {
 			got := narrow{columns: c.columns}

@@ -68,14 +68,17 @@ func (p *textPrinter) blank() {
 
 func writeText(w io.Writer, d *findings.Document) error {
 	p := &textPrinter{Writer: bufio.NewWriter(w)}
+	wide := 0
 	if d.Fold {
-		p.fold = columns(w)
+		wide = columns(w)
 	}
+	p.fold = min(wide, findings.ScreenColumns) // until a section has a title
 	if d.Title != "" {
 		p.line(0, join(": ", d.Title, d.Lead))
 	}
 	for _, s := range d.Sections {
 		if s.Title != "" {
+			p.fold = wide
 			p.blank()
 			p.line(0, s.Title)
 		}
@@ -89,6 +92,7 @@ func writeText(w io.Writer, d *findings.Document) error {
 		p.remarks(indent, s.Remarks)
 	}
 	if len(d.Notes) > 0 {
+		p.fold = wide
 		p.blank()
 		p.remarks(0, d.Notes)
 	}
