@@ -106,7 +106,7 @@ func (s *State) edits(earlier *State, rendered []map[string]any) (list []finding
 				applied := !slices.ContainsFunc(left, func(y Change) bool {
 					return strings.HasPrefix(x.Field, y.Field) || strings.HasPrefix(y.Field, x.Field)
 				})
-				if !applied && !x.scaled {
+				if !applied && (!x.scaled || normalize.At(r, "spec")["replicas"] != nil) {
 					list = append(list, movedSince(n, x.Field, "was "+cmp.Or(x.Rendered, "not there")+" and is "+
 						cmp.Or(x.Cluster, "not there")+strings.TrimSuffix(" by "+x.By, " by ")+" since the dump"))
 				}
