@@ -15,7 +15,7 @@ import (
 
 // Document returns the report for people: an answer for each section, then the sections.
 func (r *Report) Document() *findings.Document {
-	d := &findings.Document{Kind: "Upgrade", Title: titleOf(r.Old, r.New), Fold: true,
+	d := &findings.Document{Kind: "Upgrade", Title: titleOf(r.Old, r.New), Fold: true, Screen: true,
 		Sections: make([]findings.Section, 1)}
 	var all []findings.Severity
 	for _, s := range sections {

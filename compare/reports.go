@@ -99,7 +99,8 @@ func (r *Reports) Explained() (rules []findings.Rule, list []findings.Finding) {
 // Document returns the reports for people, one after the other.
 func (r *Reports) Document() *findings.Document {
 	d := &findings.Document{Kind: "Upgrade", Title: text.Brief(r.Old) + " -> " + text.Brief(r.New), Fold: true,
-		Lead: fmt.Sprintf("no differences in %s", text.Count(r.Compared, "cluster"))}
+		Screen: true,
+		Lead:   fmt.Sprintf("no differences in %s", text.Count(r.Compared, "cluster"))}
 	differ := 0
 	var all []findings.Severity
 	for i, c := range r.Clusters {

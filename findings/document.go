@@ -15,6 +15,7 @@ type Document struct {
 	Sections []Section
 	Notes    []Remark // at the end
 	Fold     bool     // long lines of text are broken: at the width of the terminal, and after 120 characters elsewhere
+	Screen   bool     // what is above the first section with a title has lines of ScreenColumns at most
 
 	// Only HTML has what follows.
 

@@ -184,7 +184,7 @@ func TestFold(t *testing.T) {
 	} {
 		for _, fold := range []bool{false, true} {
 			got := narrow{columns: c.columns}
-			d := &findings.Document{Title: "a", Lead: c.text, Fold: fold}
+			d := &findings.Document{Title: "a", Lead: c.text, Fold: fold, Screen: true}
 			want := c.want
 			if !fold {
 				want = "a: " + strings.TrimSpace(c.text) + "\n"

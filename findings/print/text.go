@@ -72,7 +72,10 @@ func writeText(w io.Writer, d *findings.Document) error {
 	if d.Fold {
 		wide = columns(w)
 	}
-	p.fold = min(wide, findings.ScreenColumns) // until a section has a title
+	p.fold = wide
+	if d.Screen { // until a section has a title
+		p.fold = min(wide, findings.ScreenColumns)
+	}
 	if d.Title != "" {
 		p.line(0, join(": ", d.Title, d.Lead))
 	}
