@@ -117,12 +117,24 @@ func (r *Report) follows() []findings.Finding {
 		}
 		message := "users who are bound to this role gain: " + item.ruleText()
 		if follows != "" {
-			message += "; who has it by a ClusterRoleBinding " + follows
+			message += "; who has it by a ClusterRoleBinding " + follows + item.inRoleBinding()
 		}
 		out = append(out, item.Source.finding(ruleUsers, level, item.Subject, message))
 	}
 	slices.SortStableFunc(out, func(a, b findings.Finding) int { return worse(a.Level, b.Level) })
 	return out
+}
+
+// inRoleBinding says what a right to impersonate is worth by a RoleBinding: users and groups are asked without a
+// namespace (k8s.io/apiserver: pkg/endpoints/filters/impersonation). It is "" for other rights.
+func (i Item) inRoleBinding() string {
+	switch {
+	case !slices.Contains(i.Verbs, "impersonate"):
+		return ""
+	case slices.Contains(i.Resources, "serviceaccounts") || slices.Contains(i.Resources, rbac.All):
+		return ", by a RoleBinding every ServiceAccount of its namespace"
+	}
+	return ", by a RoleBinding nobody"
 }
 
 // everyone returns findings about what groups gain that everybody is in: an error where it is dangerous.

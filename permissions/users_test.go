@@ -122,6 +122,22 @@ rules:
 	}
 }
 
+// By a RoleBinding, nobody impersonates users, and ServiceAccounts only in the namespace of the binding.
+func TestUsersImpersonate(t *testing.T) {
+	for resources, want := range map[string]string{"users": ", by a RoleBinding nobody", "users, serviceaccounts": ", by a RoleBinding every ServiceAccount of its namespace"} {
+		r := evaluate(t, `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: leaf, labels: {rbac.authorization.k8s.io/aggregate-to-view: "true"}}
+rules:
+- {apiGroups: [""], resources: [`+resources+`], verbs: [impersonate]}
+`)
+		if len(r.Findings) == 0 || !strings.HasSuffix(r.Findings[0].Message, want) {
+			t.Errorf("%s: %+v", resources, r.Findings)
+		}
+	}
+}
+
 // What users gain is shown in one line whose parentheses close, however many groups and resources there are.
 func TestUsersGainIsWhole(t *testing.T) {
 	role := `
