@@ -58,7 +58,8 @@ func (r *Report) answers() []Answer {
 
 // answer returns what is worst in a section, and how much there is; the same for people; and the parts of it, worst
 // first, of which those are left out that do not fit.
-func (r *Report) answer(s Section, list []findings.Severity, grave bool) (full, best string, parts []string, count string) {
+func (r *Report) answer(s Section, list []findings.Severity, grave bool) (full, best string, parts []string,
+	count string) {
 	count = countText(list, false)
 	few := countText(lists.Filter(list, func(s findings.Severity) bool { return s != findings.Info }), false)
 	switch {

@@ -25,7 +25,7 @@ type Document struct {
 	Style  string // more CSS, from the program: it is not escaped
 }
 
-// ScreenColumns is how long a line of text is at most above the first section with a title, where long lines are broken.
+// ScreenColumns is how long a line of text is at most above the first section with a title.
 const ScreenColumns = 100
 
 // Link leads to another page. Href is relative.

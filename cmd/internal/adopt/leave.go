@@ -238,8 +238,8 @@ func (p *planner) switchCertificates() {
 		"for each Secret of OLM's: cert-manager replaces the certificate and the authority in " + secrets + ". " +
 		"Webhooks, APIServices and conversions fail until the pods have loaded the new certificate, a minute or two. " +
 		"The commands wait until each Certificate is Ready, and until its authority is in what calls the operators. " +
-		"No backup has the Secrets: when OLM starts after the undo, it makes their certificates anew, and restarts the " +
-		"pods of " + names + "."},
+		"No backup has the Secrets: when OLM starts after the undo, it makes their certificates anew, and restarts " +
+		"the pods of " + names + "."},
 		Run: append(p.each(certificatesList, `kubectl wait certificates.cert-manager.io "$name" -n "$ns" `+
 			"--for=condition=Ready --timeout=5m"),
 			p.each(injectedList, "n=0",
