@@ -137,7 +137,7 @@ func (s *State) going(operators []*Operator) []*dump.Object {
 }
 
 // leaves reports whether an object is deleted with --cascade=orphan, and not by OLM's finalizer: what it owns stays.
-// The garbage collector has taken that finalizer away when nothing refers to the object any more, and others may be left.
+// The garbage collector has taken that finalizer away when nothing refers to the object any more; others may be left.
 func (s *State) leaves(o *dump.Object) bool {
 	owned := func(x *dump.Object) bool {
 		return slices.ContainsFunc(x.Owners, func(r dump.Owner) bool { return r.UID == o.UID })
