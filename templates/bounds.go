@@ -55,26 +55,37 @@ func count(t *parse.Tree) {
 	walk(t.Root, true)
 }
 
-// bounded returns a copy of a template whose functions and loops are charged.
-func bounded(t *template.Template) (*template.Template, error) {
-	c, err := t.Clone()
+// bounded is a copy of templates whose functions and loops are charged to one execution.
+type bounded struct {
+	root *template.Template
+	spent
+}
+
+// bounded returns a copy that nobody executes. To make one takes as long as to execute many templates.
+func (s *Set) bounded() (*bounded, error) {
+	if b, ok := s.free.Get().(*bounded); ok {
+		b.spent = spent{}
+		return b, nil
+	}
+	root, err := s.root.Clone()
 	if err != nil {
 		return nil, err
 	}
-	s := &spent{}
+	b := &bounded{root: root}
 	all := template.FuncMap{"html": template.HTMLEscaper, "js": template.JSEscaper, // of text/template
 		"urlquery": template.URLQueryEscaper, "print": fmt.Sprint, "printf": fmt.Sprintf, "println": fmt.Sprintln}
 	maps.Copy(all, Functions())
 	for name, f := range all {
-		all[name] = s.charged(name, reflect.ValueOf(f))
+		all[name] = b.charged(name, reflect.ValueOf(f))
 	}
 	all[step] = func() (string, error) {
-		if s.steps++; s.steps > maxSteps {
+		if b.steps++; b.steps > maxSteps {
 			return "", manifest.OverLimit(fmt.Errorf("the template takes more than %d rounds of loops", maxSteps))
 		}
 		return "", nil
 	}
-	return c.Funcs(all), nil
+	root.Funcs(all)
+	return b, nil
 }
 
 // charged returns a function that refuses to yield too much, before it does where that can be told.
@@ -199,11 +210,13 @@ func matched(a []reflect.Value) float64 {
 		return 0 // the function says so
 	}
 	text, by := a[1].String(), a[2].String()
+	if by == "" {
+		return 0
+	}
 	most, groups := 0, strings.Count(by, "$")
-	r.ReplaceAllStringFunc(text, func(found string) string {
-		most += len(by) + groups*len(found)
-		return ""
-	})
+	for _, at := range r.FindAllStringIndex(text, maxText/len(by)+1) { // more of them are too much in any case
+		most += len(by) + groups*(at[1]-at[0])
+	}
 	return float64(most)
 }
 

@@ -44,6 +44,7 @@ func Own() fs.FS { return embedded }
 type Set struct {
 	root     *template.Template // the others are associated with it and share its functions
 	overlaid map[string]bool
+	free     sync.Pool // of *bounded
 }
 
 func names() []string {
@@ -84,7 +85,7 @@ func Load(overlay fs.FS) (*Set, error) {
 	if overlay == nil {
 		return &Set{}, nil
 	}
-	s := &Set{newRoot(), map[string]bool{}}
+	s := &Set{root: newRoot(), overlaid: map[string]bool{}}
 	for _, name := range names() {
 		if _, err := addOwn(s.root, name); err != nil {
 			return nil, err
@@ -223,9 +224,12 @@ func (s *Set) Execute(name string, view any) ([]byte, error) {
 	var w io.Writer = b
 	if s != nil && s.overlaid[name] {
 		w = &limitedWriter{Writer: b}
-		if t, err = bounded(t); err != nil {
+		once, err := s.bounded()
+		if err != nil {
 			return nil, templateError(name, err)
 		}
+		defer s.free.Put(once)
+		t = once.root.Lookup(name)
 	}
 	if err := t.Execute(w, view); err != nil {
 		return nil, templateError(name, err)
