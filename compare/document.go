@@ -84,7 +84,7 @@ func (r *Report) overview(above int) (s findings.Section, below []findings.Remar
 		return a.Severity.Rank() - b.Severity.Rank()
 	}) {
 		what := a.fitting(1 + min(1, max(0, left)))
-		left -= rows(17, what) - 1
+		left -= rows(beforeAnswer, what) - 1
 		t.Rows = append(t.Rows, []findings.Cell{{Text: a.Section.Title(), Section: string(a.Section)},
 			findings.SeverityCell(a.Severity), {Text: what}})
 	}

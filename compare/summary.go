@@ -108,10 +108,12 @@ func rows(before int, s string) int {
 	return n
 }
 
+// beforeAnswer is the room of the section and the severity.
+const beforeAnswer = 17
+
 // fitting returns as many parts as there is room for, then the count if it fits. The first one is cut if it must be.
 func (a Answer) fitting(lines int) string {
-	const before = 17 // the section and the severity
-	if len(a.parts) == 0 || rows(before, a.best) <= lines {
+	if len(a.parts) == 0 || rows(beforeAnswer, a.best) <= lines {
 		return a.best
 	}
 	for _, count := range []string{a.count, ""} {
@@ -120,13 +122,13 @@ func (a Answer) fitting(lines int) string {
 			if n < len(a.parts) {
 				shown = append(shown, andMore(a.parts[n:]))
 			}
-			if s := joinFilled(append(shown, count)...); rows(before, s) <= lines {
+			if s := joinFilled(append(shown, count)...); rows(beforeAnswer, s) <= lines {
 				return s
 			}
 		}
 	}
 	most := utf8.RuneCountInString(a.parts[0])
-	for most > 1 && rows(before, text.Shorten(a.parts[0], most)) > lines {
+	for most > 1 && rows(beforeAnswer, text.Shorten(a.parts[0], most)) > lines {
 		most--
 	}
 	return text.Shorten(a.parts[0], most)

@@ -125,7 +125,7 @@ func (r *Report) follows() []findings.Finding {
 	return out
 }
 
-// inRoleBinding says what a right to impersonate is worth by a RoleBinding: users and groups are asked without a
+// inRoleBinding returns what a right to impersonate is worth by a RoleBinding: users and groups are asked without a
 // namespace (k8s.io/apiserver: pkg/endpoints/filters/impersonation). It is "" for other rights.
 func (i Item) inRoleBinding() string {
 	switch {

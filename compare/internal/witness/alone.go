@@ -25,10 +25,16 @@ type Change struct {
 // the older one with this change alone refuse or drop, for the same reason. It returns a sentence about the value of
 // the field, or "".
 func (s *Search) Alone(c Change) string {
-	if n := s.narrow(c.Steps); n != nil {
-		defer func(s *Search) { s.left = n.left }(s)
-		s = n
+	n := s.narrow(c.Steps)
+	if n == nil {
+		return s.alone(c)
 	}
+	said := n.alone(c)
+	s.left = n.left
+	return said
+}
+
+func (s *Search) alone(c Change) string {
 	schema := c.Schema()
 	now := at(schema, c.Steps[len(c.In):])
 	key := ""
