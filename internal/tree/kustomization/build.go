@@ -181,15 +181,10 @@ func (b *Builder) costOf(k *Kustomization) *cost {
 		}
 		return k.cost
 	}
-	c := &cost{visits: 1, objects: int64(k.objects), err: k.Unknown, counting: true}
+	c := &cost{visits: 1, objects: int64(k.objects), bytes: k.bytes, err: k.Unknown, counting: true}
 	k.cost = c
 	for _, file := range k.resources {
 		c.objects += int64(max(b.source(file).count, 1))
-	}
-	for _, file := range k.Files {
-		if info, err := os.Stat(file); err == nil {
-			c.bytes += min(info.Size(), int64(fileLimits().FileBytes)) // of a larger one, its error says so
-		}
 	}
 	c.objects += int64(len(k.spec.ConfigMapGenerator) + len(k.spec.SecretGenerator) + len(k.spec.Generators))
 	c.copies = b.copies(k)

@@ -155,6 +155,7 @@ func (b *Builder) values(k *Kustomization, field, dir, abs string, r *charts.Rel
 		return s.err
 	}
 	k.Files = append(k.Files, abs)
+	k.bytes += int64(len(s.data))
 	b.raw[abs] = s
 	r.Values = append(r.Values, charts.Value{YAML: strings.ToValidUTF8(string(s.data), "")})
 	return nil

@@ -81,6 +81,7 @@ type Kustomization struct {
 	spec      types.Kustomization
 	options   Options
 	fetched   map[string]string  // paths of what is in a checkout, by entries
+	bytes     int64              // of its files, as often as they are named
 	own       int                // patches of its file; those of the options follow
 	objects   int                // of its charts
 	resources []string           // its files of objects; absolute
@@ -345,6 +346,7 @@ func (b *Builder) entry(k *Kustomization, field, entry string, dirs bool) error 
 	default:
 		abs := k.at(entry)
 		k.Files = append(k.Files, abs)
+		k.bytes += min(info.Size(), int64(fileLimits().FileBytes)) // of a larger one, its error says so
 		if dirs {
 			b.parsed[abs] = true
 			k.resources = append(k.resources, abs)
