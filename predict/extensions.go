@@ -524,7 +524,7 @@ func (c *prediction) judgeOwnership(o Options, objects []*manifest.Object) {
 		// OLM v1 has made it for this ClusterExtension (operator-controller:
 		// internal/operator-controller/labels/labels.go)
 		kind, _ := x.Get("metadata", "labels", olm.GroupV1+"/owner-kind")
-		name, _ := x.Get("metadata", "labels", olm.GroupV1+"/owner-name")
+		name, _ := x.Get("metadata", "labels", olm.LabelOwnerV1)
 		if e != nil && (kind != olm.KindClusterExtension || name != e.Name) {
 			c.collide(e, key, x, !files[x.File]) // an InstallPlan of OLM v0 makes what is in no file
 		}

@@ -22,6 +22,7 @@ const (
 	LabelOwner           = "olm.owner"
 	LabelOwnerKind       = "olm.owner.kind"
 	LabelOwnerNamespace  = "olm.owner.namespace"
+	LabelOwnerV1         = GroupV1 + "/owner-name" // the ClusterExtension that OLM v1 made an object for
 	LabelCopiedFrom      = v1alpha1.CopiedLabelKey // the namespace of the original
 	LabelSpecHash        = "olm.deployment-spec-hash"
 	LabelPermissionsHash = "olm.permissions.hash"

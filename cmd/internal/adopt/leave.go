@@ -224,7 +224,7 @@ func (p *planner) certificates() (certificates, injected []string) {
 // switchCertificates waits until cert-manager has made the certificates that OLM renews no more, and until everybody
 // who calls the operators trusts them.
 func (p *planner) switchCertificates() {
-	certificates, _ := p.certificates()
+	certificates := p.list(certificatesList).Rows
 	if len(certificates) == 0 {
 		return
 	}
@@ -252,7 +252,7 @@ func (p *planner) switchCertificates() {
 			";; esac")})
 }
 
-// down says that operators run, and how long OLM does not.
+// down returns the sentences that operators run, and how long OLM does not.
 func (p *planner) down() string {
 	calls, from, to := 0, 0, 0
 	for i, s := range p.plan.Steps {

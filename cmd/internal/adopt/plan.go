@@ -79,8 +79,7 @@ type planner struct {
 
 // NewPlan returns the steps to the form that is rendered. asOLM is what profile olm renders of the operators that leave
 // OLM: it explains what OLM made. It is an error if OLM has not settled, if the dump lacks a kind that the plan is
-// about
-// and if an operator that stays needs one that leaves.
+// about, and if an operator that stays needs one that leaves.
 func NewPlan(s *State, rendered, asOLM []map[string]any, o Options) (*Plan, error) {
 	if o.To == "" {
 		o.To = generate.ProfileOLM
@@ -164,12 +163,17 @@ func (l List) check() error {
 
 // each returns the loop that runs commands for each row of a list; nothing for a list without rows.
 func (p *planner) each(name string, commands ...string) []string {
-	l := lists.Find(p.plan.Lists, func(l List) bool { return l.Name == name })
+	l := p.list(name)
 	if len(l.Rows) == 0 {
 		return nil
 	}
 	return []string{fmt.Sprintf(`echo "$%s" | while read -r %s; do %s; done`, name, l.Columns,
 		strings.Join(commands, "; "))}
+}
+
+// list returns a list; it has no rows if it was left out.
+func (p *planner) list(name string) List {
+	return lists.Find(p.plan.Lists, func(l List) bool { return l.Name == name })
 }
 
 // lists fills the lists. Those without rows are left out.
@@ -402,10 +406,9 @@ func engineNotes(to generate.Profile, dir string, parts []string) (notes []strin
 func (p *Plan) Markdown(script, back string) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# From OLM v0 to profile %s\n\n%s %s has these commands, and the lists that they read at its "+
-		"top. "+
-		"Run them step by step in a shell with `set -eu`, in the directory from which this file is %s. If a command "+
-		"fails, mend what it names, and run its step again as a whole: each command can run twice, and leaves what is "+
-		"done.", p.To, p.About, script, Quote(p.File))
+		"top. Run them step by step in a shell with `set -eu`, in the directory from which this file is %s. If a "+
+		"command fails, mend what it names, and run its step again as a whole: each command can run twice, and leaves "+
+		"what is done.", p.To, p.About, script, Quote(p.File))
 	if len(p.Back) > 0 {
 		fmt.Fprintf(&b, " %s is the way back.", back)
 	}

@@ -284,17 +284,20 @@ func (s *State) checkSettled() error {
 		"wait or repair, make a new dump, and then the plan; or leave this operator out")
 }
 
+// next reports whether an InstallPlan is that of the next release of an operator.
+func (o *Operator) next(object *dump.Object, plan *v1alpha1.InstallPlan) bool {
+	sub := o.Subscription
+	return sub != nil && sub.Status.CurrentCSV != o.CSV.Name && object.Namespace == o.Group.Namespace &&
+		slices.Contains(plan.Spec.ClusterServiceVersionNames, sub.Status.CurrentCSV)
+}
+
 // runningPlans returns the InstallPlans that install for the Subscription of an operator right now.
 func (s *State) runningPlans(o *Operator) (waits []string) {
-	if o.Subscription == nil || o.Subscription.Status.CurrentCSV == o.CSV.Name {
-		return nil
-	}
 	for _, object := range s.Dump.OfKind(v1alpha1.InstallPlanKind) {
 		plan := &v1alpha1.InstallPlan{}
 		_ = object.Decode(plan) // Read has decoded it
 		running := []v1alpha1.InstallPlanPhase{v1alpha1.InstallPlanPhasePlanning, v1alpha1.InstallPlanPhaseInstalling}
-		if object.Namespace == o.Group.Namespace && slices.Contains(running, plan.Status.Phase) &&
-			slices.Contains(plan.Spec.ClusterServiceVersionNames, o.Subscription.Status.CurrentCSV) {
+		if slices.Contains(running, plan.Status.Phase) && o.next(object, plan) {
 			waits = append(waits, fmt.Sprintf("%s is %s", object.Identity(), plan.Status.Phase))
 		}
 	}
@@ -306,11 +309,7 @@ func (s *State) approvals(leaving []*Operator) (list []string) {
 	for _, object := range s.Dump.OfKind(v1alpha1.InstallPlanKind) {
 		plan := &v1alpha1.InstallPlan{}
 		_ = object.Decode(plan) // Read has decoded it
-		waits := lists.Filter(s.All(), func(o *Operator) bool {
-			return o.Subscription != nil && o.Group.Namespace == object.Namespace &&
-				slices.Contains(plan.Spec.ClusterServiceVersionNames, o.Subscription.Status.CurrentCSV) &&
-				o.Subscription.Status.CurrentCSV != o.CSV.Name
-		})
+		waits := lists.Filter(s.All(), func(o *Operator) bool { return o.next(object, plan) })
 		if len(waits) == 0 || plan.Status.Phase != v1alpha1.InstallPlanPhaseRequiresApproval {
 			continue
 		}

@@ -101,8 +101,11 @@ func (s *State) edits(earlier *State, rendered []map[string]any) (list []finding
 		case n == nil || n.UID != was.UID:
 			list = append(list, movedSince(cmp.Or(n, was), "", movedTo(was, n)))
 		default:
-			left := v.pair(n, r).Changes
-			for _, x := range v.pair(n, was.Value()).Changes {
+			written, left := v.pair(n, was.Value()).Changes, []Change(nil)
+			if len(written) > 0 {
+				left = v.pair(n, r).Changes
+			}
+			for _, x := range written {
 				applied := !slices.ContainsFunc(left, func(y Change) bool {
 					return strings.HasPrefix(x.Field, y.Field) || strings.HasPrefix(y.Field, x.Field)
 				})
@@ -234,7 +237,7 @@ func (s *State) checkComplete(to generate.Profile) error {
 // bringers names what applies objects of operators again and again, what of them, what to do, and what happens if one
 // does not.
 func (s *State) bringers(operators []*Operator) []string {
-	t := newTies(s, operators)
+	t, argo := newTies(s, operators), s.argoCD()
 	found := map[applier][]string{}
 	for _, o := range s.Dump.Objects {
 		asks := slices.ContainsFunc(operators, func(op *Operator) bool {
@@ -243,7 +246,7 @@ func (s *State) bringers(operators []*Operator) []string {
 		if _, copied := o.Copied(); copied || !asks && !t.about(o) && !t.tied(o) {
 			continue
 		}
-		for _, by := range s.bringersOf(o, asks) {
+		for _, by := range argo.bringers(o, asks) {
 			found[by] = append(found[by], o.Identity())
 		}
 	}
@@ -277,7 +280,7 @@ type applier struct {
 }
 
 var (
-	argo = engine{"Argo CD's Application", "remove spec.syncPolicy.automated, or the next sync applies them again, " +
+	argoCD = engine{"Argo CD's Application", "remove spec.syncPolicy.automated, or the next sync applies them again, " +
 		"and OLM installs the operator a second time"}
 	flux = engine{"Flux's Kustomization", "flux suspend kustomization, or the next reconciliation, a few minutes " +
 		"later, applies them again, and OLM installs the operator a second time"}
@@ -294,8 +297,8 @@ var marks = []struct {
 	key string
 	by  engine
 }{
-	{"argocd.argoproj.io/tracking-id", argo},
-	{"argocd.argoproj.io/instance", argo},
+	{"argocd.argoproj.io/tracking-id", argoCD},
+	{"argocd.argoproj.io/instance", argoCD},
 	{"kustomize.toolkit.fluxcd.io/name", flux},
 	{"helm.toolkit.fluxcd.io/name", fluxHelm},
 	{"meta.helm.sh/release-name", chart},
@@ -303,11 +306,11 @@ var marks = []struct {
 }
 
 // writers are the field managers of the same.
-var writers = map[string]engine{"argocd-controller": argo, "kustomize-controller": flux, "helm-controller": fluxHelm}
+var writers = map[string]engine{"argocd-controller": argoCD, "kustomize-controller": flux, "helm-controller": fluxHelm}
 
-// bringersOf returns what applies an object from Git; nothing if nothing is known to. asks is true for what only a
-// person or an engine makes.
-func (s *State) bringersOf(o *dump.Object, asks bool) (list []applier) {
+// bringers returns what applies an object from Git; nothing if nothing is known to. asks is true for what only a person
+// or an engine makes.
+func (t *tracking) bringers(o *dump.Object, asks bool) (list []applier) {
 	for _, m := range marks {
 		value := cmp.Or(o.Annotations[m.key], o.Labels[m.key])
 		if value == "" || m.by == chart && o.Labels["helm.toolkit.fluxcd.io/name"] != "" {
@@ -321,11 +324,13 @@ func (s *State) bringersOf(o *dump.Object, asks bool) (list []applier) {
 		value, _, _ = strings.Cut(value, ":") // a tracking ID goes on with the object
 		list = append(list, applier{m.by, value})
 	}
-	if app := o.Labels[s.instanceLabel()]; app != "" && len(list) == 0 && (asks || s.tracks(app)) {
-		if !s.tracks(app) {
-			app += ", if there is one: its label is on them"
+	if app := o.Labels[t.label]; app != "" && len(list) == 0 {
+		switch known := t.byLabel || t.applications[app]; {
+		case known:
+			list = append(list, applier{argoCD, app})
+		case asks:
+			list = append(list, applier{argoCD, app + ", if there is one: its label is on them"})
 		}
-		list = append(list, applier{argo, app})
 	}
 	if len(list) > 0 {
 		return list
@@ -338,24 +343,23 @@ func (s *State) bringersOf(o *dump.Object, asks bool) (list []applier) {
 	return nil
 }
 
-// argoSettings returns the settings of Argo CD, if the dump has them.
-func (s *State) argoSettings() map[string]any {
+// tracking is how Argo CD finds what it applies, as far as the dump has its settings and its Applications.
+type tracking struct {
+	label        string // by which Argo CD 2 tracks by default; charts and kustomizations give it too
+	byLabel      bool   // the settings say so
+	applications map[string]bool
+}
+
+func (s *State) argoCD() *tracking {
+	t := &tracking{label: "app.kubernetes.io/instance"}
+	t.applications = lists.Set(s.Dump.OfKind("Application"), func(o *dump.Object) string { return o.Name })
 	for _, o := range s.Dump.OfKind("ConfigMap") {
 		if o.Name == "argocd-cm" {
-			return normalize.At(o.Value(), "data")
+			settings := normalize.At(o.Value(), "data")
+			t.label = cmp.Or(olm.Text(settings["application.instanceLabelKey"]), t.label)
+			t.byLabel = strings.Contains(olm.Text(settings["application.resourceTrackingMethod"]), "label")
+			break
 		}
 	}
-	return nil
-}
-
-// instanceLabel is the label by which Argo CD 2 tracks by default. Charts and kustomizations give it too.
-func (s *State) instanceLabel() string {
-	return cmp.Or(olm.Text(s.argoSettings()["application.instanceLabelKey"]), "app.kubernetes.io/instance")
-}
-
-// tracks reports whether an Application of a name is known, or Argo CD is known to track by label.
-func (s *State) tracks(app string) bool {
-	method := olm.Text(s.argoSettings()["application.resourceTrackingMethod"])
-	return strings.Contains(method, "label") || slices.ContainsFunc(s.Dump.OfKind("Application"),
-		func(o *dump.Object) bool { return o.Name == app })
+	return t
 }

@@ -386,7 +386,7 @@ func (s *State) alreadyInV1(o *Operator) string {
 	}
 	for _, x := range slices.Concat(s.Dump.OfKind(olm.KindClusterExtension), s.Dump.OfKind("ClusterObjectSet")) {
 		pkg := normalize.At(x.Value(), "spec", "source", "catalog")["packageName"]
-		owner := x.Labels[olm.GroupV1+"/owner-name"]
+		owner := x.Labels[olm.LabelOwnerV1]
 		if slices.Contains(names, x.Name) || slices.Contains(names, owner) || pkg == o.Package {
 			return oneLine(x.Identity() + " is already there for the same package: OLM v1 has it, or somebody is " +
 				"about to hand it over")
