@@ -97,6 +97,7 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	if r.Identity, err = r.identity(pairs, old, now); err != nil {
 		return nil, err
 	}
+	r.withoutCopies()
 	if r.OLM, err = consequences(ctx, pairs, old, now, o); err != nil {
 		return nil, err
 	}

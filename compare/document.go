@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/findings"
@@ -14,7 +15,10 @@ import (
 )
 
 // Document returns the report for people: an answer for each section, then the sections.
-func (r *Report) Document() *findings.Document {
+func (r *Report) Document() *findings.Document { return r.document(0) }
+
+// document is the Document below as many other lines of the first screen.
+func (r *Report) document(above int) *findings.Document {
 	d := &findings.Document{Kind: "Upgrade", Title: titleOf(r.Old, r.New), Fold: true, Screen: true,
 		Sections: make([]findings.Section, 1)}
 	var all []findings.Severity
@@ -42,8 +46,11 @@ func (r *Report) Document() *findings.Document {
 		lead += "; " + text.Count(n, "operator") + " unknown"
 	}
 	d.Lead = strings.TrimPrefix(lead, "; ") + unbuilt(d, r.Unbuilt, r.Before) + unapplied(r.Charts)
-	first, below := r.overview(rows(0, d.Title+": "+d.Lead))
-	d.Sections[0], d.Notes = first, append(d.Notes, below...)
+	first, more, below := r.overview(above + rows(0, d.Title+": "+d.Lead))
+	d.Sections[0], d.Notes = first, append(below, d.Notes...)
+	if more.Title != "" {
+		d.Sections = slices.Insert(d.Sections, 1, more)
+	}
 	for _, u := range r.Unresolved {
 		if !u.Changed {
 			d.Notes = append(d.Notes, findings.Remark{Label: "unknown",
@@ -62,22 +69,54 @@ func (r *Report) Document() *findings.Document {
 // maxScreen is how many lines the headline and what stands below it have.
 const maxScreen = 10
 
-// overview is what stands below the headline, which has as many lines: the worst first, which has two lines if it can.
-// What there is no room for stands below the sections.
-func (r *Report) overview(above int) (s findings.Section, below []findings.Remark) {
+// overview is what stands below the headline, which has as many lines: what each operator, or each section, comes to,
+// the worst first, and the verdict. What there is no room for stands in more, or below the sections.
+func (r *Report) overview(above int) (s, more findings.Section, below []findings.Remark) {
+	several := max(len(r.Old.Operators), len(r.New.Operators)) > 1 && // the title names one
+		slices.ContainsFunc(r.Operators, func(a OperatorAnswer) bool { return a.Operator != "" })
+	least := len(r.Summary)
+	if several {
+		least = min(leastOperators, 2*len(r.Operators))
+	}
+	left := maxScreen - above
 	if r.Verdict != "" {
-		s.Remarks = append(s.Remarks, findings.Remark{Label: "verdict", Text: r.Verdict})
+		const label = "verdict"
+		what := within(len(label), max(2, left-least), r.Verdict)
+		if what != r.Verdict {
+			below = append(below, findings.Remark{Label: label, Text: r.Verdict})
+		}
+		s.Remarks = append(s.Remarks, findings.Remark{Label: label, Text: what})
+		left -= rows(len(label), what)
 	}
 	if where := r.judged(); where != "" {
-		s.Remarks = append(s.Remarks, findings.Remark{Label: "judged", Text: where})
+		remark := findings.Remark{Label: "judged", Text: where}
+		if n := rows(len(remark.Label), where); n <= left-least {
+			s.Remarks, left = append(s.Remarks, remark), left-n
+		} else {
+			below = append(below, remark)
+		}
 	}
-	left := maxScreen - above - len(r.Summary)
-	for _, remark := range s.Remarks {
-		left -= rows(0, remark.Label+": "+remark.Text)
+	if several {
+		many := len(r.Operators) > left
+		t, whole := bounded(operatorsTable(r.Operators, many), left)
+		s.Tables = append(s.Tables, t)
+		more = findings.Section{ID: "operators", Title: text.Count(len(r.Operators), "operator") + " by section"}
+		if many || !whole {
+			more.Tables = append(more.Tables, operatorsTable(r.Operators, false))
+		}
+		more.Tables = append(more.Tables, r.sectionsTable(maxScreen))
+	} else if len(r.Summary) > 0 {
+		s.Tables = append(s.Tables, r.sectionsTable(left))
 	}
-	if n := len(s.Remarks); left < 0 && n > 1 {
-		s.Remarks, below, left = s.Remarks[:n-1], s.Remarks[n-1:], left+1
-	}
+	return s, more, below
+}
+
+// leastOperators is how many lines of the first screen several operators have at least.
+const leastOperators = 6
+
+// sectionsTable has a line for each section, the worst first, or two where as many lines have room for that.
+func (r *Report) sectionsTable(lines int) findings.Table {
+	left := lines - len(r.Summary)
 	t := findings.Table{Columns: []findings.Column{{Title: "Section", Width: 11}, {Title: "Severity", Width: 7},
 		{Title: "Answer"}}}
 	for _, a := range slices.SortedStableFunc(slices.Values(r.Summary), func(a, b Answer) int {
@@ -88,14 +127,45 @@ func (r *Report) overview(above int) (s findings.Section, below []findings.Remar
 		t.Rows = append(t.Rows, []findings.Cell{{Text: a.Section.Title(), Section: string(a.Section)},
 			findings.SeverityCell(a.Severity), {Text: what}})
 	}
-	if len(t.Rows) > 0 {
-		s.Tables = []findings.Table{t}
+	return t
+}
+
+// bounded returns as many lines of a table, the worst first, whose last column has sentences. A row has at most two of
+// them, and what has no room is counted. whole reports whether nothing is cut.
+func bounded(t findings.Table, lines int) (_ findings.Table, whole bool) {
+	shown, last := t.Rows, len(t.Columns)-1
+	if len(shown) > lines {
+		shown = shown[:max(1, lines-1)]
 	}
-	if max(len(r.Old.Operators), len(r.New.Operators)) > 1 && // the title names one
-		slices.ContainsFunc(r.Operators, func(a OperatorAnswer) bool { return a.Operator != "" }) {
-		s.Tables = append([]findings.Table{operatorsTable(r.Operators)}, s.Tables...)
+	rest := t.Rows[len(shown):]
+	left, whole := lines-len(shown)-min(1, len(rest)), len(rest) == 0
+	t.Rows = nil
+	for _, row := range shown {
+		before := 0
+		for i, c := range t.Columns[:last] {
+			width := max(c.Width, utf8.RuneCountInString(row[i].Text))
+			for _, other := range shown {
+				if c.Align {
+					width = max(width, utf8.RuneCountInString(other[i].Text))
+				}
+			}
+			before += width + len("  ")
+		}
+		what := within(before, 1+min(1, max(0, left)), row[last].Text)
+		left -= rows(before, what) - 1
+		whole = whole && what == row[last].Text
+		row = slices.Clone(row)
+		row[last].Text = what
+		t.Rows = append(t.Rows, row)
 	}
-	return s, below
+	if len(rest) > 0 {
+		of := lists.Map(rest, func(row []findings.Cell) findings.Severity { return findings.Severity(row[1].Text) })
+		row := make([]findings.Cell, len(t.Columns))
+		row[0], row[1] = findings.Cell{Text: fmt.Sprintf("and %d more", len(rest))}, findings.SeverityCell(worst(of))
+		row[last-1].Text, row[last].Text = "at worst", countText(of, false)
+		t.Rows = append(t.Rows, row)
+	}
+	return t, whole
 }
 
 // judged returns in which install mode and namespace bundles are compared, if nobody gave the mode.

@@ -115,7 +115,7 @@ func TestVerdict(t *testing.T) {
 		"a note":   {plain, deployment("d", "image: a.io/b:2", ""), "nothing speaks against it: no error, no warning"},
 		"warnings": {plain, deployment("d", "image: a.io/c:1", ""), "accept after a look at images that moved"},
 		"errors": {plain + account("a", "delete"), deployment("d", "image: a.io/c:1, securityContext: {privileged: true}", "") + account("a", "delete, get"),
-			"accept only if the operator may read every Secret, and its pods may have rights on the node"},
+			"accept only if the operator may read every Secret, and its pods may have rights on the node; look also at images that moved"},
 		"a warning of the CSV": {csv("a", "1.0.0", "op", ""), csv("a", "1.0.0", "op", ", cleanup: {enabled: true}"), "accept after a look at the warnings"},
 		"an upgrade":           {csv("a", "1.0.0", "op", ""), csv("a", "1.1.0", "op", ", replaces: a.v1.0.0"), "nothing speaks against it: no error, no warning; OLM would upgrade"},
 		"no upgrade":           {csv("a", "1.0.0", "op", ""), csv("a", "1.1.0", "op", ", replaces: a.v0.9.0"), "OLM would not upgrade in one step"},

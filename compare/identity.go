@@ -59,6 +59,32 @@ func (r *Report) identity(pairs []pair, old, now State) ([]change.Change, error)
 	return out, nil
 }
 
+// withoutCopies leaves out what another section says: annotations of pods that are those of a ClusterServiceVersion
+// (OLM: pkg/controller/install/deployment.go), where more of their object changes, and its images that pods run.
+func (r *Report) withoutCopies() {
+	copied, changes, run := map[string]bool{}, map[string]bool{}, map[[2]string]bool{}
+	for _, c := range r.Identity {
+		for _, field := range append(slices.Clone(c.Fields), c.Field) {
+			if strings.HasPrefix(field, "metadata.annotations") {
+				copied[fields.Last(field)] = true
+			}
+		}
+	}
+	isCopy := func(c change.Change) bool {
+		return c.Severity == findings.Info && podAnnotation().MatchString(c.Field) && copied[fields.Last(c.Field)]
+	}
+	for _, c := range r.Workloads {
+		changes[c.Object] = changes[c.Object] || !isCopy(c)
+		if c.Part == change.Image {
+			run[[2]string{c.Old, c.New}] = true
+		}
+	}
+	r.Workloads = slices.DeleteFunc(r.Workloads, func(c change.Change) bool { return isCopy(c) && changes[c.Object] })
+	r.Identity = slices.DeleteFunc(r.Identity, func(c change.Change) bool {
+		return c.Severity == findings.Info && c.Part == change.Image && run[[2]string{c.Old, c.New}]
+	})
+}
+
 // fact is one statement of an operator.
 type fact struct {
 	part  change.Part

@@ -170,13 +170,27 @@ func (r *Report) operators(pairs []pair) (out []OperatorAnswer) {
 	return out
 }
 
-// operatorsTable has a line for each operator that differs.
-func operatorsTable(list []OperatorAnswer) findings.Table {
+// operatorsTable has a line for each operator that differs, or for those of which it says the same.
+func operatorsTable(list []OperatorAnswer, folded bool) findings.Table {
 	t := findings.Table{Columns: []findings.Column{{Title: "Operator", Align: true}, {Title: "Severity", Width: 7},
 		{Title: "Release", Align: true}, {Title: "Verdict"}}}
-	for _, a := range list {
-		release := "new: " + a.New
+	type same struct {
+		severity findings.Severity
+		verdict  string
+		alone    int
+	}
+	n := 0
+	for _, alike := range lists.Groups(list, func(a OperatorAnswer) same {
+		if n++; folded {
+			return same{a.Severity, a.Verdict, 0}
+		}
+		return same{alone: n}
+	}) {
+		a, release := alike[0], "new: "+alike[0].New
+		names := lists.Map(alike, func(a OperatorAnswer) string { return cmp.Or(a.Operator, "what belongs to none") })
 		switch {
+		case len(alike) > 1:
+			release = text.Count(len(alike), "operator")
 		case a.Operator == "":
 			release = ""
 		case a.New == "":
@@ -186,8 +200,8 @@ func operatorsTable(list []OperatorAnswer) findings.Table {
 		case a.Old != "":
 			release = a.Old + " -> " + a.New
 		}
-		t.Rows = append(t.Rows, []findings.Cell{{Text: text.Brief(cmp.Or(a.Operator, "what belongs to none"))},
-			findings.SeverityCell(a.Severity), {Text: text.Brief(release)}, {Text: a.Verdict}})
+		t.Rows = append(t.Rows, []findings.Cell{{Text: text.FirstOf(2, names)}, findings.SeverityCell(a.Severity),
+			{Text: text.Brief(release)}, {Text: a.Verdict}})
 	}
 	return t
 }
@@ -198,6 +212,11 @@ func (r *Reports) table() findings.Table {
 		{Title: "Release"}, {Title: "Verdict", Before: ": "}}}
 	for _, c := range r.Clusters {
 		release := titleOf(c.Report.Old, c.Report.New)
+		if old, now, ok := strings.Cut(release, arrowText); ok { // the name stands once
+			if stem, version, ok := strings.Cut(now, ".v"); ok && strings.HasPrefix(old, stem+".v") {
+				release = old + arrowText + "v" + version
+			}
+		}
 		switch n := max(len(c.Report.Old.Operators), len(c.Report.New.Operators)); n {
 		case 0:
 			release = "no operator"

@@ -101,10 +101,13 @@ func (r *Reports) Document() *findings.Document {
 	d := &findings.Document{Kind: "Upgrade", Title: text.Brief(r.Old) + " -> " + text.Brief(r.New), Fold: true,
 		Screen: true,
 		Lead:   fmt.Sprintf("no differences in %s", text.Count(r.Compared, "cluster"))}
-	differ := 0
+	differ, above := 0, 0
+	if len(r.Clusters) == 1 {
+		above = 2 // the headline of all, and a blank line
+	}
 	var all []findings.Severity
 	for i, c := range r.Clusters {
-		one := c.Report.Document()
+		one := c.Report.document(above)
 		all = append(all, slices.Concat(lists.Map(sections, c.Report.severities)...)...)
 		differ += len(c.Names)
 		names := text.FirstOf(mostNamed, c.Names)
@@ -129,17 +132,22 @@ func (r *Reports) Document() *findings.Document {
 			d.Notes = lists.Add(d.Notes, n)
 		}
 	}
-	if len(r.Clusters) > 1 {
-		d.Sections = append([]findings.Section{{ID: "clusters", Tables: []findings.Table{r.table()}}}, d.Sections...)
+	if differ > 0 {
+		d.Lead = fmt.Sprintf("%d of %s differ: %s", differ, text.Count(r.Compared, "cluster"), countText(all, false))
+	}
+	d.Lead += unbuilt(d, r.Unbuilt, r.Before) + unapplied(r.Charts)
+	left := maxScreen - rows(0, d.Title+": "+d.Lead)
+	if r.Verdict != "" {
+		left -= rows(0, "verdict: "+r.Verdict)
+	}
+	if len(r.Clusters) > 1 { // the verdict of each stands below as well
+		t, _ := bounded(r.table(), left)
+		d.Sections = append([]findings.Section{{ID: "clusters", Tables: []findings.Table{t}}}, d.Sections...)
 	}
 	if r.Verdict != "" {
 		d.Sections = append([]findings.Section{{ID: "verdict",
 			Remarks: []findings.Remark{{Label: "verdict", Text: r.Verdict}}}}, d.Sections...)
 	}
-	if differ > 0 {
-		d.Lead = fmt.Sprintf("%d of %s differ: %s", differ, text.Count(r.Compared, "cluster"), countText(all, false))
-	}
-	d.Lead += unbuilt(d, r.Unbuilt, r.Before) + unapplied(r.Charts)
 	return d
 }
 

@@ -127,11 +127,28 @@ func (a Answer) fitting(lines int) string {
 			}
 		}
 	}
-	most := utf8.RuneCountInString(a.parts[0])
-	for most > 1 && rows(beforeAnswer, text.Shorten(a.parts[0], most)) > lines {
+	return within(beforeAnswer, lines, a.parts[0])
+}
+
+// within cuts a text that stands behind as many characters of the first screen to a number of lines. Of a value that
+// changes both halves are cut.
+func within(before, lines int, s string) string {
+	old, now, arrow := strings.Cut(s, arrowText)
+	cut := func(most int) string {
+		if room := most - len(arrowText); arrow && room > 3 {
+			return text.Shorten(old, max(room/2, room-utf8.RuneCountInString(now))) + arrowText +
+				text.Shorten(now, max(room/2, room-utf8.RuneCountInString(old)))
+		}
+		return text.Shorten(s, most)
+	}
+	most := min(utf8.RuneCountInString(s), lines*findings.ScreenColumns)
+	if rows(before, s) <= lines {
+		return s
+	}
+	for most > 1 && rows(before, cut(most)) > lines {
 		most--
 	}
-	return text.Shorten(a.parts[0], most)
+	return cut(most)
 }
 
 func joinFilled(list ...string) string { return strings.Join(filled(list), "; ") }
@@ -149,7 +166,10 @@ func andMore(left []string) string {
 	return strings.Join(out, "; ")
 }
 
-const noLonger = "no longer "
+const (
+	noLonger  = "no longer "
+	arrowText = " -> "
+)
 
 func filled(list []string) []string {
 	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
@@ -276,7 +296,7 @@ func (r *Report) identityAnswer() (versions, parts []string, count string) {
 		}
 		switch {
 		case c.Part == change.Version && c.Change == change.Changed && !full:
-			versions = append(versions, text.Brief(name+"version "+c.Old+" -> "+c.New))
+			versions = append(versions, text.Brief(name+"version "+c.Old+arrowText+c.New))
 		case c.Severity != findings.Info && !full:
 			parts = append(parts, name+changeText(c))
 		default:
@@ -357,7 +377,7 @@ func valueText(c change.Change) string {
 	}
 	switch {
 	case c.Old != "" && c.New != "":
-		return short(c.Old) + " -> " + short(c.New)
+		return short(c.Old) + arrowText + short(c.New)
 	case c.Change == change.Changed && c.New != "":
 		return `"" -> ` + short(c.New)
 	case c.Change == change.Changed && c.Old != "":

@@ -44,6 +44,9 @@ func (r *Report) verdict(pairs []pair) string {
 	switch {
 	case len(conditions) > 0:
 		parts = append(parts, then+"accept only if "+joined(conditions))
+		if len(warnings) > 0 {
+			parts = append(parts, "look also at "+text.And(warnings))
+		}
 	case len(warnings) > 0:
 		parts = append(parts, then+"accept after a look at "+text.And(warnings))
 	case r.Empty() || len(r.Unread) > 0 || r.worst() != findings.Info:
@@ -95,7 +98,7 @@ func joined(list []string) string {
 // conditions returns what has to be all right where an error is accepted, by the findings of that severity.
 func (r *Report) conditions() []string {
 	var out []string
-	if who, what := r.dangers(); len(what) > 0 {
+	if who, what := r.gained(findings.Error); len(what) > 0 {
 		out = append(out, who+" may "+text.And(what))
 	}
 	errors := lists.Filter(r.Workloads, func(c change.Change) bool { return c.Severity == findings.Error })
@@ -128,17 +131,17 @@ func (r *Report) conditions() []string {
 // maxOthers is how many errors a verdict has words for.
 const maxOthers = 2
 
-// dangers returns who gains what is an error, and what that is: the facts, and what no fact says.
-func (r *Report) dangers() (who string, what []string) {
+// gained returns who gains what is as bad, and what that is: the facts, and what no fact says.
+func (r *Report) gained(severity findings.Severity) (who string, what []string) {
 	var holders, others, more []string
 	said := map[permissions.Risk]bool{}
 	for _, f := range r.facts {
-		if f.Change == permissions.Gained && f.Severity == findings.Error {
+		if f.Change == permissions.Gained && f.Severity == severity {
 			what, said[f.Risk] = lists.Add(what, f.May), true
 		}
 	}
 	for _, i := range slices.Concat(r.Permissions, r.Users) {
-		if i.Change != permissions.Gained || severityOf(i) != findings.Error {
+		if i.Change != permissions.Gained || severityOf(i) != severity {
 			continue
 		}
 		switch {
@@ -182,7 +185,11 @@ const otherWarnings = "other warnings"
 func (r *Report) attention() []string {
 	var out []string
 	if slices.Contains(r.severities(SectionPermissions), findings.Warning) {
-		out = append(out, "permissions")
+		topic := "permissions"
+		if who, what := r.gained(findings.Warning); len(what) > 0 {
+			topic += " (" + who + " may " + text.FirstOf(maxAlike, what) + ")"
+		}
+		out = append(out, topic)
 	}
 	if slices.Contains(r.severities(SectionCRDs), findings.Warning) {
 		out = append(out, "CRDs")
