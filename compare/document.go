@@ -98,14 +98,18 @@ func (r *Report) overview(above int) (s, more findings.Section, below []findings
 	}
 	if several {
 		many := len(r.Operators) > left
-		t, whole := bounded(operatorsTable(r.Operators, many), left)
-		s.Tables = append(s.Tables, t)
-		more = findings.Section{ID: "operators", Title: text.Count(len(r.Operators), "operator") + " by section"}
+		t, unused, whole := bounded(operatorsTable(r.Operators, many), left)
+		s.Tables, left = append(s.Tables, t), unused
 		if many || !whole {
 			more.Tables = append(more.Tables, operatorsTable(r.Operators, false))
 		}
-		more.Tables = append(more.Tables, r.sectionsTable(maxScreen))
-	} else if len(r.Summary) > 0 {
+		if left < len(r.Summary) || len(more.Tables) > 0 {
+			more.ID, more.Title = "operators", text.Count(len(r.Operators), "operator")+" by section"
+			more.Tables = append(more.Tables, r.sectionsTable(maxScreen))
+			return s, more, below
+		}
+	}
+	if len(r.Summary) > 0 {
 		s.Tables = append(s.Tables, r.sectionsTable(left))
 	}
 	return s, more, below
@@ -131,14 +135,14 @@ func (r *Report) sectionsTable(lines int) findings.Table {
 }
 
 // bounded returns as many lines of a table, the worst first, whose last column has sentences. A row has at most two of
-// them, and what has no room is counted. whole reports whether nothing is cut.
-func bounded(t findings.Table, lines int) (_ findings.Table, whole bool) {
+// them, and what has no room is counted. left is how many lines are left, and whole reports whether nothing is cut.
+func bounded(t findings.Table, lines int) (_ findings.Table, left int, whole bool) {
 	shown, last := t.Rows, len(t.Columns)-1
 	if len(shown) > lines {
 		shown = shown[:max(1, lines-1)]
 	}
 	rest := t.Rows[len(shown):]
-	left, whole := lines-len(shown)-min(1, len(rest)), len(rest) == 0
+	left, whole = lines-len(shown)-min(1, len(rest)), len(rest) == 0
 	t.Rows = nil
 	for _, row := range shown {
 		before := 0
@@ -165,7 +169,7 @@ func bounded(t findings.Table, lines int) (_ findings.Table, whole bool) {
 		row[last-1].Text, row[last].Text = "at worst", countText(of, false)
 		t.Rows = append(t.Rows, row)
 	}
-	return t, whole
+	return t, left, whole
 }
 
 // judged returns in which install mode and namespace bundles are compared, if nobody gave the mode.

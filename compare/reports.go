@@ -141,7 +141,7 @@ func (r *Reports) Document() *findings.Document {
 		left -= rows(0, "verdict: "+r.Verdict)
 	}
 	if len(r.Clusters) > 1 { // the verdict of each stands below as well
-		t, _ := bounded(r.table(), left)
+		t, _, _ := bounded(r.table(), left)
 		d.Sections = append([]findings.Section{{ID: "clusters", Tables: []findings.Table{t}}}, d.Sections...)
 	}
 	if r.Verdict != "" {
