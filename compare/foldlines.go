@@ -323,7 +323,7 @@ func withWitness(c CRD) string { return strings.Join(filled([]string{c.Message, 
 
 // crdLines returns the lines of findings about CRDs.
 func crdLines(list []CRD) []line {
-	var out []line
+	out := make([]line, 0, len(list))
 	for _, c := range list {
 		l := line{objects: []string{"CRD " + c.CRD}, change: changed, severity: c.Severity, why: text.Brief(c.Rule),
 			what: text.Shorten(withWitness(c), maxReason), at: places(c.File, c.Line), value: c.Message}

@@ -243,7 +243,7 @@ func reduce(grants []grant) (kept []held, by map[Source][]held, err error) {
 	places := map[string]*rbac.Index[Source]{}
 	by = map[Source][]held{}
 	var atoms rbac.Counter
-	var list []held
+	list := make([]held, 0, len(grants))
 	for _, g := range grants {
 		if atoms.Add(g.rule) != nil {
 			return nil, nil, g.tooMany()
@@ -264,6 +264,7 @@ func reduce(grants []grant) (kept []held, by map[Source][]held, err error) {
 			list = append(list, h)
 		}
 	}
+	kept = make([]held, 0, len(list))
 	for _, h := range list {
 		source, covered := places[h.place].Wider(h.atom)
 		if !covered && h.place != "" {

@@ -188,7 +188,7 @@ func itemsOf(subject Subject, list []held, scope danger.Scopes) []Item {
 		}
 		groups[k][h.place] = append(groups[k][h.place], h.atom)
 	}
-	var out []Item
+	out := make([]Item, 0, len(groups))
 	for k, places := range groups {
 		out = append(out, Item{Subject: subject, Risk: k.risk, Source: k.source}.rest(places, Has)...)
 	}

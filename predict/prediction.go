@@ -260,11 +260,11 @@ func (c *prediction) judgeObjects() {
 		for _, e := range rejected {
 			c.fault(e, o)
 		}
-		if _, copied := olm.CopiedObject(o); copied {
-			continue // the original has the same fields
-		}
 		level := findings.Error
 		if o.Kind == v1alpha1.ClusterServiceVersionKind {
+			if _, copied := olm.CopiedObject(o); copied {
+				continue // the original has the same fields
+			}
 			level = findings.Warning // published CSVs have some, and OLM installs them
 		}
 		for _, e := range olm.UnknownFields(o) {

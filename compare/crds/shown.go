@@ -44,7 +44,7 @@ func shown(ctx context.Context, old, now *definition, name string, issues []issu
 	before, served := crs.VersionOf(old, name)
 	after, still := crs.VersionOf(now, name)
 	search := witness.New(before, after, old.Spec.Group+"/"+name, old.Spec.Names.Kind)
-	var all []found
+	all := make([]found, 0, len(issues))
 	type field struct {
 		steps []witness.Step
 		open  []int // its changes that are not shown

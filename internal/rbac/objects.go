@@ -99,6 +99,7 @@ func (r *Role) Generated() bool {
 func (r *Role) ForUsers() bool { return strings.HasPrefix(r.Labels[LabelDescoped], "user-") }
 
 func (r *Role) setRules(rules []rbacv1.PolicyRule) {
+	r.Rules = slices.Grow(r.Rules, len(rules))
 	for i, rule := range rules {
 		r.Rules = append(r.Rules, Rule{rule, r, i})
 	}

@@ -130,15 +130,24 @@ func keyed[T, V any, K comparable](list []T, key func(T) K, value func(T) V) map
 
 // Groups returns the items of each key together, in the order of the first of each.
 func Groups[T any, K comparable](list []T, key func(T) K) (out [][]T) {
-	index := map[K]int{}
-	for _, x := range list {
+	index, group := map[K]int{}, make([]int, len(list))
+	var sizes []int
+	for n, x := range list {
 		k := key(x)
 		i, ok := index[k]
 		if !ok {
-			i = len(out)
-			index[k], out = i, append(out, nil)
+			i = len(sizes)
+			index[k], sizes = i, append(sizes, 0)
 		}
-		out[i] = append(out[i], x)
+		group[n] = i
+		sizes[i]++
+	}
+	all := make([]T, len(list)) // in which each group has its place: none grows
+	for _, n := range sizes {
+		out, all = append(out, all[:0:n]), all[n:]
+	}
+	for n, x := range list {
+		out[group[n]] = append(out[group[n]], x)
 	}
 	return out
 }
