@@ -63,7 +63,9 @@ func resources(group string, resources []string, verbs ...string) pattern {
 }
 
 // Consequences are all consequences: the one list of how bad a right is.
-var Consequences = sync.OnceValue(func() []Consequence { return slices.Concat(ofKubernetes, ofPlatforms()) })
+var Consequences = sync.OnceValue(func() []Consequence {
+	return slices.Concat(ofKubernetes, lists.Map(platforms(), row.consequence))
+})
 
 var ofKubernetes = []Consequence{
 	{

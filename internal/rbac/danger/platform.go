@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"slices"
 	"strings"
+	"sync"
 
 	"sigs.k8s.io/yaml"
 
@@ -20,23 +21,23 @@ type row struct {
 	ID, Text, Source string
 	Level            findings.Severity
 	Yields           string
-	Kinds            []string // as GROUP/RESOURCE,RESOURCE
-	Verbs            []string // empty: those that write
-	ClusterScoped    bool
-	Namespace        string   // where objects of the names are
-	Names            []string // empty: any
+	Kinds            map[string][]string // namespaced resources, by group
+	ClusterKinds     map[string][]string // cluster-scoped ones
+	Verbs            []string            // empty: those that write
+	Namespace        string              // where objects of the names are
+	Names            []string            // empty: any
 }
 
 var yields = map[string]Yield{"": Nothing, "every": Every, "pods": Pods}
 
-// ofPlatforms returns the consequences of platform.yaml.
-func ofPlatforms() []Consequence {
+// platforms are the rows of platform.yaml.
+var platforms = sync.OnceValue(func() []row {
 	var table struct{ Agents, Objects []row }
 	if err := yaml.UnmarshalStrict(platformData, &table); err != nil {
 		panic("a table of the program itself: " + err.Error())
 	}
-	return lists.Map(slices.Concat(table.Agents, table.Objects), row.consequence)
-}
+	return slices.Concat(table.Agents, table.Objects)
+})
 
 func (r row) consequence() Consequence {
 	c := Consequence{ID: r.ID, Text: r.Text, Message: r.Text + ", in %s", Cluster: r.Level, Namespace: findings.None,
@@ -45,15 +46,16 @@ func (r row) consequence() Consequence {
 	if len(r.Verbs) == 0 {
 		r.Verbs = writing
 	}
-	for _, kinds := range r.Kinds {
-		group, list, _ := strings.Cut(kinds, "/")
-		c.needs[0] = append(c.needs[0], resources(group, strings.Split(list, ","), r.Verbs...))
+	for _, kinds := range []map[string][]string{r.Kinds, r.ClusterKinds} {
+		for group, list := range kinds {
+			c.needs[0] = append(c.needs[0], resources(group, list, r.Verbs...))
+		}
 	}
 	switch {
 	case len(r.Names) > 0: // a rule without names has other consequences
 		c.unless, c.only, c.within = []string{"secrets-read", "configmaps-write"}, true, r.Namespace
 		c.named = oneOf(r.Names...)
-	case !r.ClusterScoped:
+	case len(r.Kinds) > 0:
 		c.Namespace = findings.Warning
 	}
 	return c

@@ -269,14 +269,15 @@ func (s Scopes) withoutEffect(a rbac.Atom, place string) bool {
 	}
 	resource, _, _ := strings.Cut(a.Resource, "/")
 	namespaced, known := olm.NamespacedResource(a.Group, resource)
-	return known && !namespaced || slices.Contains(s.resources[a.Group], resource)
+	return known && !namespaced || slices.Contains(s.resources[a.Group], resource) ||
+		slices.ContainsFunc(platforms(), func(r row) bool { return slices.Contains(r.ClusterKinds[a.Group], resource) })
 }
 
 // AskedInNamespace reports whether a verb on a cluster-scoped resource is asked for with a namespace, so that a
 // RoleBinding grants it. An API server takes a request for one Namespace as one in it (Kubernetes:
 // staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo.go), and asks for bind in the namespace of the binding
 // (pkg/registry/rbac/escalation_check.go, BindingAuthorized). OpenShift asks for use in the namespace of the pod
-// (apiserver-library-go: pkg/securitycontextconstraints/sccmatching/matcher.go). "*" has other verbs, too.
+// (apiserver-library-go: pkg/securitycontextconstraints/sccmatching/matcher.go, authorizedForSCC). "*" has more.
 func AskedInNamespace(group, resource, verb string) bool {
 	var verbs []string
 	switch {
