@@ -70,6 +70,9 @@ type Duplicate struct {
 	Line int
 }
 
+// ErrNotHere is why a file cannot be read that only names another one.
+var ErrNotHere = errors.New("the file is elsewhere")
+
 // ReadFile splits a file into its YAML (or JSON) documents and parses each. Empty documents are kept, with a nil Root.
 // The error, an *Error, names the line.
 func ReadFile(name string, data []byte, limits Limits) ([]*Document, error) {
@@ -83,7 +86,7 @@ func ReadFile(name string, data []byte, limits Limits) ([]*Document, error) {
 	// git-lfs: docs/spec.md, The Pointer
 	if bytes.HasPrefix(data, []byte("version https://git-lfs.github.com/spec/")) {
 		return nil, &Error{File: name, Msg: "a pointer of Git LFS, which has the file",
-			Tip: "git lfs pull puts it here"}
+			Tip: "git lfs pull puts it here", Err: ErrNotHere}
 	}
 	data, fresh, err := lineBreaks(name, data)
 	if err != nil {

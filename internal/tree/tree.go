@@ -345,7 +345,7 @@ func (f file) kustomization(d *manifest.Document) bool {
 }
 
 // refused decides what an unreadable file means. A named file is an error. A directory may contain anything, so
-// templates and files that do not look like a Kubernetes object are skipped with a reason.
+// templates and files that do not look like a Kubernetes object are skipped with a reason, if all of them is there.
 func (f file) refused(data []byte, err error) result {
 	var fault *manifest.Error
 	if !errors.As(err, &fault) {
@@ -357,6 +357,7 @@ func (f file) refused(data []byte, err error) result {
 	case f.named && isTemplate && fault.Tip == "":
 		fault.Tip = "it looks like a template: read its rendered output instead"
 	case f.named:
+	case errors.Is(fault, manifest.ErrNotHere) || slices.Contains(fault.Options, manifest.OptionLimits): // may be one
 	case isTemplate:
 		return result{skipped: templated}
 	case !bytes.Contains(narrow, []byte("apiVersion")) || !bytes.Contains(narrow, []byte("kind")):
