@@ -268,10 +268,13 @@ func (r reference) String() string {
 	return r.repository + ":" + r.tag
 }
 
+// longest is more than an image has: a name of 255 characters, a tag of 128 and a digest (distribution: reference).
+const longest = 1024
+
 // Qualified reports whether a text is an image with the host of a registry and a tag or digest.
 func Qualified(s string) bool {
 	_, s = cutScheme(s)
-	if !repositoryForm().MatchString(unsuffixed(s)) {
+	if len(s) > longest || !repositoryForm().MatchString(unsuffixed(s)) {
 		return false
 	}
 	r, err := parse(s)
