@@ -157,8 +157,9 @@ func (r *Report) workloads(old, now State, objects []workload.Pair) ([]change.Ch
 // cutOff returns what the NetworkPolicies of the newer state cut off of its operators, and those of the older did not.
 func cutOff(old, now State, locate func(*manifest.Object, string) (string, int)) (out []change.Change) {
 	gaps := func(s State) (list []netpol.Gap) {
+		namespaces := netpol.Namespaces(s.Objects, false)
 		for _, o := range s.Operators {
-			list = append(list, netpol.Gaps(o.ClusterServiceVersion, o.Namespace, s.Objects)...)
+			list = append(list, namespaces[o.Namespace].Gaps(o.ClusterServiceVersion)...)
 		}
 		return list
 	}

@@ -108,21 +108,27 @@ func rows(before int, s string) int {
 	return n
 }
 
+// fits reports whether a text has at most as many lines.
+func fits(before, lines int, s string) bool {
+	return utf8.RuneCountInString(s) <= lines*findings.ScreenColumns && rows(before, s) <= lines
+}
+
 // beforeAnswer is the room of the section and the severity.
 const beforeAnswer = 17
 
 // fitting returns as many parts as there is room for, then the count if it fits. The first one is cut if it must be.
 func (a Answer) fitting(lines int) string {
-	if len(a.parts) == 0 || rows(beforeAnswer, a.best) <= lines {
+	if len(a.parts) == 0 || fits(beforeAnswer, lines, a.best) {
 		return a.best
 	}
+	most := lines * findings.ScreenColumns / len("; x") // parts
 	for _, count := range []string{a.count, ""} {
-		for n := len(a.parts); n > 0; n-- {
+		for n := min(len(a.parts), most); n > 0; n-- {
 			shown := slices.Clone(a.parts[:n])
 			if n < len(a.parts) {
 				shown = append(shown, andMore(a.parts[n:]))
 			}
-			if s := joinFilled(append(shown, count)...); rows(beforeAnswer, s) <= lines {
+			if s := joinFilled(append(shown, count)...); fits(beforeAnswer, lines, s) {
 				return s
 			}
 		}
@@ -142,7 +148,7 @@ func within(before, lines int, s string) string {
 		return text.Shorten(s, most)
 	}
 	most := min(utf8.RuneCountInString(s), lines*findings.ScreenColumns)
-	if rows(before, s) <= lines {
+	if fits(before, lines, s) {
 		return s
 	}
 	for most > 1 && rows(before, cut(most)) > lines {

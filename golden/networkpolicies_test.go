@@ -34,7 +34,7 @@ func TestNetworkPoliciesOfCorpus(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, g := range netpol.Gaps(b.CSV, "operator-ns", objects) {
+		for _, g := range netpol.Namespaces(objects, false)["operator-ns"].Gaps(b.CSV) {
 			t.Errorf("%s: %s", dir, g.Message)
 		}
 		for _, d := range b.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {

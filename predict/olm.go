@@ -10,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/netpol"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 )
@@ -47,6 +48,7 @@ type simulation struct {
 	rules      map[string]bool
 	shared     map[string]bool // the CRDs that several operators may own
 	hooks      bool            // the tree has admission webhooks
+	network    map[string]*netpol.Namespace
 }
 
 func play(c *prediction) *simulation {

@@ -380,8 +380,10 @@ func (o *simulation) judgeNetwork(v *csv) {
 	if v.Copied || v.deleted || operator == nil {
 		return
 	}
-	local := lists.Filter(slices.Collect(o.All()), func(x *manifest.Object) bool { return x.Namespace == v.Namespace })
-	for _, g := range netpol.Gaps(operator.ClusterServiceVersion, v.Namespace, local) {
+	if o.network == nil {
+		o.network = netpol.Namespaces(slices.Collect(o.All()), false)
+	}
+	for _, g := range o.network[v.Namespace].Gaps(operator.ClusterServiceVersion) {
 		o.note(ruleNetwork, g.Severity, g.Policy, g.Field, g.Message, "add a rule that lets it through")
 	}
 }

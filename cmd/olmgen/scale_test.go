@@ -155,6 +155,9 @@ func treeDimensions() []dimension {
 		{"accounts", 0, treeWith(role+rule+bindRole, "- {kind: ServiceAccount, name: s#, namespace: ns}\n"), ofTrees},
 		{"fields of a CRD", 0, treeWith(crdOf+versionOf+"        properties:\n", "          p#: {type: string}\n"), ofTrees},
 		{"fields of a CRD that are renamed", 0, renamedFields, []string{"diff DIR/old.yaml DIR/new.yaml"}},
+		{"fields that a CRD loses", 0, lostFields, []string{"diff DIR/old.yaml DIR/new.yaml"}},
+		{"uses of a variable", 0, substituted, []string{"check DIR/tree"}},
+		{"keys of one file", 0, generated, []string{"check DIR/tree"}},
 		{"subscriptions", 0, subscribed("ns", "q#"), ofSubscriptions},
 		{"namespaces with a subscription", 0, subscribed("ns#", "q0"), ofSubscriptions},
 		{"operator groups of one namespace", 0, treeWith("", strings.ReplaceAll(groupOf, "m#", "ns")), ofTrees},
@@ -168,6 +171,26 @@ func renamedFields(n int) map[string]string {
 			lines(n, "        properties:\n", "          "+field+"#: {type: string}\n", "")
 	}
 	return map[string]string{"old.yaml": crd("a"), "new.yaml": crd("b")}
+}
+
+// lostFields returns two CRDs, of which the second one has one field of n.
+func lostFields(n int) map[string]string {
+	head, field := crdOf+versionOf+"        properties:\n", "          p#: {type: string}\n"
+	return map[string]string{"old.yaml": lines(n, head, field, ""), "new.yaml": lines(1, head, field, "")}
+}
+
+// substituted returns a Kustomization of Flux, with n uses of one of its variables.
+func substituted(n int) map[string]string {
+	return map[string]string{"tree/flux.yaml": "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n" +
+		"metadata: {name: a, namespace: flux-system}\nspec: {path: ./app, sourceRef: {kind: GitRepository, name: a}, postBuild: " +
+		"{substitute: {V: " + strings.Repeat("x", 100) + "}}}\n",
+		"tree/app/a.yaml": lines(n, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\ndata:\n", "  k#: ${V}\n", "")}
+}
+
+// generated returns a kustomization with n keys of a ConfigMap that have one file.
+func generated(n int) map[string]string {
+	return map[string]string{"tree/a.txt": strings.Repeat("x", 100), "tree/kustomization.yaml": lines(n,
+		"configMapGenerator:\n- name: a\n  files:\n", "  - k#=a.txt\n", "")}
 }
 
 // ofSubscriptions are commands that ask what OLM installs for the Subscriptions of a tree.
@@ -289,7 +312,7 @@ func (d dimension) grow(t *testing.T, command string) {
 		most = 1 << 14
 	}
 	fuzztest.Growth(t, fuzztest.Linear, min(64, most/4), most, func(n int) func() {
-		dir := t.TempDir()
+		dir, out := t.TempDir(), t.TempDir()
 		if strings.Contains(command, "bundle") || strings.Contains(command, "olmgen.yaml") {
 			noError(t, os.CopyFS(filepath.Join(dir, "bundle"),
 				os.DirFS(filepath.Join("..", "..", "examples", "memcached-operator", "bundle"))))
@@ -305,12 +328,12 @@ func (d dimension) grow(t *testing.T, command string) {
 		return func() {
 			round++
 			args := strings.ReplaceAll(command, "SOURCES", sources)
-			args = strings.NewReplacer("DIR", dir, "OUT", filepath.Join(dir, "out"+fmt.Sprint(round))).Replace(args)
-			var out bytes.Buffer
-			if code := run(strings.Fields(args), strings.NewReader(""), &out, &out); code == exitUsage {
-				t.Fatalf("%s: %.300s", args, out.String())
+			args = strings.NewReplacer("DIR", dir, "OUT", filepath.Join(out, fmt.Sprint(round))).Replace(args)
+			var printed bytes.Buffer
+			if code := run(strings.Fields(args), strings.NewReader(""), &printed, &printed); code == exitUsage {
+				t.Fatalf("%s: %.300s", args, printed.String())
 			} else if code == exitFailed {
-				t.Fatalf("n = %d: %.300s", n, out.String())
+				t.Fatalf("n = %d: %.300s", n, printed.String())
 			}
 		}
 	})

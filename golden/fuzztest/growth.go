@@ -14,19 +14,29 @@ import (
 // growthVariable is the environment variable that has Growth measure: 1 for all tests, or I/N for part I of N of them.
 const growthVariable = "OLMGEN_GROWTH"
 
+// shortVariable is the environment variable that has Growth run what it measures once, unless that grows too fast, and
+// with smaller inputs.
+const shortVariable = "OLMGEN_GROWTH_SHORT"
+
 // Linear is the limit of Growth for what should grow as its input does.
 const Linear = 1.4
 
 // What Growth measures with.
 const (
-	leastCPU    = 20 * time.Millisecond
 	leastMemory = 1 << 20
-	rounds      = 3
 	attempts    = 3 // on a loaded machine, a measurement can be wrong
 	growthSteps = 4 // how much larger the larger input is
 
 	memoryOfGrowth = 2 << 30
 )
+
+// effort returns how often Growth runs what it measures, and how long a run takes at least that can be measured.
+func effort() (rounds int, leastCPU time.Duration) {
+	if os.Getenv(shortVariable) != "" {
+		return 1, 5 * time.Millisecond
+	}
+	return 3, 20 * time.Millisecond
+}
 
 // Growth measures what inputs of sizes n and 4n need, and fails the test if that grows faster than n to the power of
 // limit: the bytes that are allocated beyond what an input of size 1 needs (from 1 MiB: what is less differs from
@@ -45,6 +55,7 @@ func Growth(tb testing.TB, limit float64, first, most int, prepare func(n int) f
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memoryOfGrowth))
 	n := first
+	rounds, leastCPU := effort()
 	none := usage{math.MaxUint64, math.MaxInt64}
 	one, base := prepare(1), none
 	for range rounds {

@@ -158,42 +158,67 @@ var (
 	dns       = []Port{{corev1.ProtocolUDP, 53}, {corev1.ProtocolUDP, 5353}, {tcp, 53}, {tcp, 5353}}
 )
 
-// operator is one Deployment, with the policies of its namespace.
-type operator struct {
-	name     string
-	pod      *corev1.PodTemplateSpec
-	objects  []*manifest.Object
-	policies []networkingv1.NetworkPolicy // as the objects; the zero value for others
-	gaps     []Gap
+// Namespace has what decides about the network of the pods of a namespace.
+type Namespace struct {
+	objects  []*manifest.Object // of the policies
+	policies []networkingv1.NetworkPolicy
+	services []corev1.Service
 }
 
-// Gaps returns what the policies of a namespace cut off of an operator in it; an empty one is that of all objects. The
-// Services are those of the namespace, and those that OLM makes for the operator. A pod in the network of its node is
-// left out: what policies do to it is the choice of the plugin. So are probes: what comes from the pod's own node
-// always passes (Kubernetes documentation, Network Policies).
-func Gaps(csv *v1alpha1.ClusterServiceVersion, namespace string, objects []*manifest.Object) (list []Gap) {
-	policies, services := make([]networkingv1.NetworkPolicy, len(objects)), []corev1.Service{}
-	for i, o := range objects { // what cannot be read is said elsewhere
-		var s corev1.Service
-		switch {
-		case namespace != "" && o.Namespace != namespace:
-		case o.Kind == "NetworkPolicy" && o.Group() == networkingv1.GroupName:
+// Namespaces returns the namespaces that have policies, by name. With one, all objects are in one that has no name.
+func Namespaces(objects []*manifest.Object, one bool) map[string]*Namespace {
+	all := map[string]*Namespace{}
+	of := func(o *manifest.Object) string {
+		if one {
+			return ""
+		}
+		return o.Namespace
+	}
+	for _, o := range objects { // what cannot be read is said elsewhere
+		if o.Kind == "NetworkPolicy" && o.Group() == networkingv1.GroupName {
 			value, _ := o.Value()
-			policies[i], _ = Of(value)
-		case o.Kind == "Service" && o.Group() == "":
-			if _, err := o.Into(&s); err == nil && len(s.Spec.Selector) > 0 {
-				services = append(services, s)
+			if p, ok := Of(value); ok {
+				n := cmp.Or(all[of(o)], &Namespace{})
+				n.objects, n.policies = append(n.objects, o), append(n.policies, p)
+				all[of(o)] = n
 			}
 		}
 	}
+	for _, o := range objects {
+		if n := all[of(o)]; n != nil && o.Kind == "Service" && o.Group() == "" {
+			var s corev1.Service
+			if _, err := o.Into(&s); err == nil && len(s.Spec.Selector) > 0 {
+				n.services = append(n.services, s)
+			}
+		}
+	}
+	return all
+}
+
+// operator is one Deployment, with its namespace.
+type operator struct {
+	*Namespace
+	name string
+	pod  *corev1.PodTemplateSpec
+	gaps []Gap
+}
+
+// Gaps returns what the policies of a namespace cut off of an operator in it; nil has none. The Services are those of
+// the namespace, and those that OLM makes for the operator. A pod in the network of its node is left out: what policies
+// do to it is the choice of the plugin. So are probes: what comes from the pod's own node always passes (Kubernetes
+// documentation, Network Policies).
+func (n *Namespace) Gaps(csv *v1alpha1.ClusterServiceVersion) (list []Gap) {
+	if n == nil {
+		return nil
+	}
 	for _, d := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		o := &operator{name: d.Name, pod: &d.Spec.Template, objects: objects, policies: policies}
+		o := &operator{Namespace: n, name: d.Name, pod: &d.Spec.Template}
 		if !o.pod.Spec.HostNetwork {
 			me, out := "Deployment "+d.Name, networkingv1.PolicyTypeEgress
 			o.judge(out, apiServer, findings.Error, findings.Warning, me+" reach the API server (TCP 443 or 6443)")
 			o.judge(out, dns, findings.Warning, findings.Info, me+" ask DNS (port 53 or 5353)")
 			own, called := o.served(csv)
-			o.judgeServices(append(slices.Clip(services), own), called)
+			o.judgeServices(append(slices.Clip(n.services), own), called)
 		}
 		list = append(list, o.gaps...)
 	}

@@ -141,7 +141,7 @@ func bindings(b *bundle.Bundle) (list []Finding, err error) {
 
 // cutOff reports what the NetworkPolicies of a bundle cut off of its own pods.
 func cutOff(b *bundle.Bundle) []Finding {
-	return lists.Map(netpol.Gaps(b.CSV, "", b.Others), func(g netpol.Gap) Finding {
+	return lists.Map(netpol.Namespaces(b.Others, true)[""].Gaps(b.CSV), func(g netpol.Gap) Finding {
 		return finding(ruleNetwork, g.Severity, g.Policy.Errorf(g.Field, "%s", g.Message))
 	})
 }
