@@ -56,7 +56,7 @@ func (p *planner) leave() {
 			"\ndone < before/owners.txt > before/owners.sed",
 		"sed -f before/owners.sed before/owners.yaml | kubectl apply --server-side --force-conflicts --field-manager=" +
 			manager + "-owners -f -"},
-		p.each(createdList, deletion), p.subscribed(), p.start())
+		p.withoutCertificates(), p.each(createdList, deletion), p.subscribed(), p.start())
 }
 
 // olmDeployments are the Deployments of OLM that install operators, and olmPods selects their pods.
@@ -236,20 +236,33 @@ func (p *planner) switchCertificates() {
 	names := text.And(lists.Map(certified, func(o *Operator) string { return o.CSV.Name }))
 	p.add(Step{Title: "Switch to the certificates of cert-manager", Text: []string{"Applying has made a Certificate " +
 		"for each Secret of OLM's: cert-manager replaces the certificate and the authority in " + secrets + ". " +
-		"Webhooks, APIServices and conversions fail until the pods have loaded the new certificate, a minute or two. " +
+		"Who calls webhooks, APIServices and conversions trusts it beside OLM's; before cert-manager v1.19 in place of " +
+		"OLM's, and calls fail until the pods have loaded the new certificate, a minute or two. Restart pods that read " +
+		"their certificate only at their start. " +
 		"The commands wait until each Certificate is Ready, and until its authority is in what calls the operators. " +
 		"No backup has the Secrets: when OLM starts after the undo, it makes their certificates anew, and restarts " +
 		"the pods of " + names + "."},
 		Run: append(p.each(certificatesList, `kubectl wait certificates.cert-manager.io "$name" -n "$ns" `+
 			"--for=condition=Ready --timeout=5m"),
-			p.each(injectedList, "n=0",
-				`until ca=$(kubectl get secrets "$secret" -n "$ns" -o 'jsonpath={.data.ca\.crt}') `+
-					`&& has=$(kubectl get "$kind" "$name" -o 'jsonpath={.webhooks[*].clientConfig.caBundle}`+
-					"{.spec.caBundle}{.spec.conversion.webhook.clientConfig.caBundle}') && test -n \"$ca\" && "+
-					`test "$(printf '%s\n' $has | sort -u)" = "$ca"; do n=$((n+1)); test $n -lt 300; sleep 1; `+
-					"done")...),
-		Undo: p.each(createdList, `case "$kind" in (certificate*.cert-manager.io|issuer*.cert-manager.io) `+deletion+
-			";; esac")})
+			p.each(injectedList, "n=0", "until "+trusted+"; do n=$((n+1)); test $n -lt 300; sleep 1; done")...),
+		Undo: p.withoutCertificates()})
+}
+
+// trusted looks whether the authority in a Secret is in all that an object calls. cert-manager may keep another one
+// beside it: that of OLM, until it expires (cert-manager: internal/cainjector/bundle, AppendCertificatesToBundle).
+const trusted = `ca=$(kubectl get secrets "$secret" -n "$ns" -o go-template='{{index .data "ca.crt" | base64decode}}')` +
+	` && has=$(kubectl get "$kind" "$name" -o 'jsonpath={.webhooks[*].clientConfig.caBundle}` +
+	`{.spec.caBundle}{.spec.conversion.webhook.clientConfig.caBundle}') && test -n "$ca" && test -n "$has" && ` +
+	`(for b in $has; do case "$(echo "$b" | base64 -d)" in (*"$ca"*) ;; (*) exit 1;; esac; done)`
+
+// withoutCertificates returns the command that deletes what made the certificates, and the CertificateRequests, which
+// a Certificate owns.
+func (p *planner) withoutCertificates() []string {
+	if len(p.list(certificatesList).Rows) == 0 {
+		return nil
+	}
+	return p.each(createdList, `case "$kind" in (certificate*.cert-manager.io|issuer*.cert-manager.io) kubectl delete `+
+		named+" --ignore-not-found;; esac")
 }
 
 // down returns the sentences that operators run, and how long OLM does not.

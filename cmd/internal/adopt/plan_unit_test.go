@@ -2,8 +2,10 @@ package adopt
 
 import (
 	"bytes"
+	"encoding/base64"
 	"flag"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -284,5 +286,34 @@ func TestKnown(t *testing.T) {
 	}
 	if want := []string{"restart Deployment a", "right Role c"}; !slices.Equal(slices.Sorted(slices.Values(got)), want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// The wait for an authority ends when each webhook has it, whatever else is beside it.
+func TestTrusted(t *testing.T) {
+	encoded := func(certificates string) string { return base64.StdEncoding.EncodeToString([]byte(certificates)) }
+	for _, c := range []struct {
+		name, ca string
+		bundles  []string
+		want     bool
+	}{
+		{"its own", "NEW\nCA\n", []string{"NEW\nCA\n"}, true},
+		{"beside that of OLM", "NEW\nCA\n", []string{"OLM\nNEW\nCA\n", "NEW\nCA\nOLM\n"}, true},
+		{"that of OLM", "NEW\nCA\n", []string{"OLM\n"}, false},
+		{"one webhook has that of OLM", "NEW\nCA\n", []string{"OLM\n", "NEW\nCA\n"}, false},
+		{"the last webhook has that of OLM", "NEW\nCA\n", []string{"NEW\nCA\n", "OLM\n"}, false},
+		{"none", "NEW\nCA\n", nil, false},
+		{"no certificate yet", "", []string{"OLM\n"}, false},
+	} {
+		var bundles []string
+		for _, b := range c.bundles {
+			bundles = append(bundles, encoded(b))
+		}
+		script := "kubectl() { case \"$*\" in (get\\ secrets*) printf %s " + Quote(c.ca) + ";; (*) echo " +
+			Quote(strings.Join(bundles, " ")) + ";; esac; }\nkind=k name=n secret=s ns=x\n" + trusted
+		out, err := exec.Command("sh", "-c", script).CombinedOutput()
+		if (err == nil) != c.want || len(out) > 0 {
+			t.Errorf("%s: %v: %s", c.name, err, out)
+		}
 	}
 }
