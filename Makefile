@@ -243,7 +243,7 @@ $(BIN)/apidiff-$(APIDIFF_VERSION):
 NEIGHBOURS := $(patsubst e2e/neighbours/%/build.sh,%,$(wildcard e2e/neighbours/*/build.sh))
 
 harness: ## Build the API server, OLM and the harness that "make live" and "make e2e" run (see e2e/README.md)
-	e2e/build.sh harness $(if $(filter neighbours,$(CHECK)),$(or $(WITH),$(NEIGHBOURS)))
+	e2e/build.sh harness $(if $(filter neighbours,$(CHECK)),$(or $(WITH),$(NEIGHBOURS)),$(WITH))
 
 live: harness ## Install bundles with a real OLM and compare with golden/live; UPDATE=1 writes it, CASES=regexp picks
 	e2e/.bin/harness -run '$(CASES)' $(if $(UPDATE),-update) live

@@ -46,7 +46,7 @@ func (o options) adopt(ctx context.Context, _ material) error {
 		return err
 	}
 	cases = slices.DeleteFunc(cases, func(c equal.Case) bool { return !slices.Contains(adoptCases, c.Name) })
-	cases = slices.DeleteFunc(append(append(cases, upgraded, edited, atNight), threes...), func(c equal.Case) bool {
+	cases = slices.DeleteFunc(append(append(cases, upgraded, edited, atNight, certified), threes...), func(c equal.Case) bool {
 		return !o.only.MatchString(c.Name)
 	})
 	return errors.Join(o.looked("adopt", len(cases)), o.report(ctx, "adopt", cases, o.adoptOne))
@@ -68,11 +68,16 @@ type adoption struct {
 	returned  bool           // OLM was left, and has the operators again
 	managed   bool           // dumps for plans have managed fields
 	deployed  bool           // there are Deployments of OLM
+
+	certManager bool // runs, and makes the certificates of those that leave
 }
 
 func (o options) adoptOne(ctx context.Context, what equal.Case) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 40*time.Minute)
 	defer cancel()
+	if why := o.withoutCerts(); why != "" && what.Name == certified.Name {
+		return why, nil
+	}
 	a, err := o.installed(ctx, what)
 	if err != nil {
 		return "", err
@@ -85,6 +90,8 @@ func (o options) adoptOne(ctx context.Context, what equal.Case) (string, error) 
 		return a.edits(ctx)
 	case what.Name == atNight.Name:
 		return "all as it should be", a.night(ctx)
+	case a.certManager:
+		return "all as it should be", a.switches(ctx)
 	case rounds[what.Name] != nil:
 		return "all as it should be", a.rounds(ctx)
 	}
@@ -93,11 +100,15 @@ func (o options) adoptOne(ctx context.Context, what equal.Case) (string, error) 
 
 // installed starts a cluster in which OLM has installed a case. Stop it.
 func (o options) installed(ctx context.Context, what equal.Case) (a *adoption, err error) {
-	c, err := cluster.Start(ctx, o.bin(), o.files())
+	var with []cluster.Option
+	if what.Name == certified.Name {
+		with = append(with, cluster.WithWebhooks)
+	}
+	c, err := cluster.Start(ctx, o.bin(), o.files(), with...)
 	if err != nil {
 		return nil, err
 	}
-	a = &adoption{options: o, Case: what, cluster: c}
+	a = &adoption{options: o, Case: what, cluster: c, certManager: len(with) > 0}
 	defer func() {
 		if err != nil {
 			a.stop()

@@ -129,7 +129,9 @@ func (a *adoption) read(p *departure) (string, error) {
 	_, back, _ := strings.Cut(files["plan.back.sh"], "\nset -eu\n")
 	_, back, _ = strings.Cut(back, "\n\n")
 	p.back = commands(back)
-	p.withoutCertManager()
+	if !a.certManager {
+		p.withoutCertManager()
+	}
 	p.gone, p.csvs = p.rows("deleted"), p.rows("operators")
 	return files["plan.md"], err
 }
@@ -150,7 +152,7 @@ func (p *departure) withoutCertManager() {
 		p.back = slices.DeleteFunc(p.back, loop)
 	}
 	p.steps = slices.DeleteFunc(p.steps, func(s adopt.Step) bool {
-		return s.Title == "Switch to the certificates of cert-manager"
+		return s.Title == switchTitle
 	})
 }
 
@@ -253,6 +255,9 @@ func (a *adoption) edit(name string, change func(string) string) error {
 // keepCertificates returns the edit by which operators that serve webhooks or APIs keep the certificate that OLM
 // made.
 func (a *adoption) keepCertificates(s *adopt.State) (func(string) string, error) {
+	if a.certManager {
+		return func(file string) string { return file }, nil
+	}
 	authorities := services(s)
 	var files []string // in the order of the operators in the file
 	for _, o := range s.All() {

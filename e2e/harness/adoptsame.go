@@ -29,8 +29,9 @@ type tolerance struct {
 	restarted func(o *dump.Object) bool
 	// After a way back, the labels are those of the backup, and the next take-over takes them with it: the field
 	// manager is the same.
-	marks bool
-	group bool // OperatorGroups have other UIDs, and OLM labels and selects namespaces by them
+	marks        bool
+	certificates bool // OLM has made them anew
+	group        bool // OperatorGroups have other UIDs, and OLM labels and selects namespaces by them
 }
 
 // restored compares a cluster with what it was before, and counts what is equal. InstallPlans are history, and are not
@@ -111,6 +112,9 @@ func (t tolerance) kept(o *dump.Object) map[string]any {
 	slices.SortFunc(owners, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	if strings.HasSuffix(o.Kind, "WebhookConfiguration") {
 		delete(meta, "generation") // without OLM they select namespaces by name, and then by label again
+	}
+	if t.certificates {
+		anew(o, v)
 	}
 	if !t.group {
 		return v
