@@ -236,21 +236,23 @@ func (p *planner) switchCertificates() {
 	names := text.And(lists.Map(certified, func(o *Operator) string { return o.CSV.Name }))
 	p.add(Step{Title: "Switch to the certificates of cert-manager", Text: []string{"Applying has made a Certificate " +
 		"for each Secret of OLM's: cert-manager replaces the certificate and the authority in " + secrets + ". " +
-		"Who calls webhooks, APIServices and conversions trusts it beside OLM's; before cert-manager v1.19 in place of " +
-		"OLM's, and calls fail until the pods have loaded the new certificate, a minute or two. Restart pods that read " +
-		"their certificate only at their start. " +
-		"The commands wait until each Certificate is Ready, and until its authority is in what calls the operators. " +
+		"Who calls webhooks, APIServices and conversions trusts it beside OLM's; an older cert-manager replaces " +
+		"that, and calls fail until the pods have loaded the new certificate, a minute or two. Restart pods that " +
+		"read their certificate only at their start. The commands wait until each Certificate is Ready, and until " +
+		"its authority is in what calls the operators. " +
 		"No backup has the Secrets: when OLM starts after the undo, it makes their certificates anew, and restarts " +
 		"the pods of " + names + "."},
 		Run: append(p.each(certificatesList, `kubectl wait certificates.cert-manager.io "$name" -n "$ns" `+
 			"--for=condition=Ready --timeout=5m"),
-			p.each(injectedList, "n=0", "until "+trusted+"; do n=$((n+1)); test $n -lt 300; sleep 1; done")...),
+			p.each(injectedList, "n=0", "until "+trusted+`; do n=$((n+1)); test $n -lt 300 || { echo "$kind $name has `+
+				`not the authority of Secret $ns/$secret" >&2; exit 1; }; sleep 1; done`)...),
 		Undo: p.withoutCertificates()})
 }
 
 // trusted looks whether the authority in a Secret is in all that an object calls. cert-manager may keep another one
 // beside it: that of OLM, until it expires (cert-manager: internal/cainjector/bundle, AppendCertificatesToBundle).
-const trusted = `ca=$(kubectl get secrets "$secret" -n "$ns" -o go-template='{{index .data "ca.crt" | base64decode}}')` +
+const trusted = `ca=$(kubectl get secrets "$secret" -n "$ns" -o go-template=` +
+	`'{{with index .data "ca.crt"}}{{base64decode .}}{{end}}')` +
 	` && has=$(kubectl get "$kind" "$name" -o 'jsonpath={.webhooks[*].clientConfig.caBundle}` +
 	`{.spec.caBundle}{.spec.conversion.webhook.clientConfig.caBundle}') && test -n "$ca" && test -n "$has" && ` +
 	`(for b in $has; do case "$(echo "$b" | base64 -d)" in (*"$ca"*) ;; (*) exit 1;; esac; done)`
