@@ -46,9 +46,8 @@ func (o options) adopt(ctx context.Context, _ material) error {
 		return err
 	}
 	cases = slices.DeleteFunc(cases, func(c equal.Case) bool { return !slices.Contains(adoptCases, c.Name) })
-	cases = slices.DeleteFunc(append(append(cases, upgraded, edited, atNight, certified), threes...), func(c equal.Case) bool {
-		return !o.only.MatchString(c.Name)
-	})
+	cases = append(append(cases, upgraded, edited, atNight, certified), threes...)
+	cases = slices.DeleteFunc(cases, func(c equal.Case) bool { return !o.only.MatchString(c.Name) })
 	return errors.Join(o.looked("adopt", len(cases)), o.report(ctx, "adopt", cases, o.adoptOne))
 }
 

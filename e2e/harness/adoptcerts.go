@@ -130,13 +130,13 @@ func (s *switching) undone(ctx context.Context, fight bool) error {
 
 // fight starts OLM after the switch, until it has written over a Secret. The guard refuses.
 func (s *switching) fight(ctx context.Context, p *departure, point adopt.Step) error {
-	was, err := s.adoption.certificates(ctx)
+	was, err := s.certificates(ctx)
 	if err = errors.Join(err, s.RunOLM(ctx)); err != nil {
 		return err
 	}
 	defer s.StopOLM() // twice does no harm
 	if err := soon(ctx, func() error {
-		now, err := s.adoption.certificates(ctx)
+		now, err := s.certificates(ctx)
 		if err == nil && maps.Equal(was, now) {
 			err = errors.New("OLM does not write over the Secrets of cert-manager")
 		}
@@ -194,7 +194,7 @@ func (s *switching) switched(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	secrets, err := s.adoption.certificates(ctx)
+	secrets, err := s.certificates(ctx)
 	if err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func (s *switching) switched(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	now, err := s.adoption.certificates(ctx)
+	now, err := s.certificates(ctx)
 	if err == nil && !maps.Equal(secrets, now) {
 		err = errors.New("the Secrets are not those that cert-manager had made")
 	}
@@ -297,7 +297,8 @@ func (s *switching) ofOLM(ctx context.Context) error {
 
 // trusts holds that a caller trusts the authority that OLM has put into the Secret, and that it is called so.
 func (s *switching) trusts(ctx context.Context, o *unstructured.Unstructured, c cluster.ClientConfig) error {
-	secret, err := s.Client.CoreV1().Secrets(s.adoption.Namespace).Get(ctx, c.Service.Name+"-cert", metav1.GetOptions{})
+	secrets := s.Client.CoreV1().Secrets(s.adoption.Namespace)
+	secret, err := secrets.Get(ctx, c.Service.Name+"-cert", metav1.GetOptions{})
 	if err != nil {
 		return err
 	}

@@ -105,18 +105,6 @@ func (p *departure) upTo() ([]adopt.Step, adopt.Step) {
 	return p.steps[:point], p.steps[point]
 }
 
-// undone undoes the steps before the point, and waits until OLM is at rest.
-func (n *night) undone(ctx context.Context, p *departure) error {
-	steps, _ := p.upTo()
-	for _, s := range slices.Backward(steps) {
-		if _, err := n.follow(ctx, p, "undo "+s.Title, s.Undo); err != nil {
-			return err
-		}
-	}
-	_, err := n.quiet(ctx)
-	return err
-}
-
 // page returns the plan as a person reads it.
 func (n *night) page() (string, error) {
 	data, err := os.ReadFile(filepath.Join(n.dir, "plan.md"))
@@ -420,7 +408,7 @@ func (n *night) left(p *departure, after *adopt.State) error {
 	}
 	now := after.Dump.Get("Deployment", n.Namespace, n.deployment).Value()
 	if replicas, _, _ := unstructured.NestedFieldNoCopy(now, "spec", "replicas"); fmt.Sprint(replicas) != "4" {
-		return fmt.Errorf("Deployment %s was scaled to 4, and has %v replicas", n.deployment, replicas)
+		return fmt.Errorf("a Deployment was scaled to 4, and has %v replicas: %s", replicas, n.deployment)
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func (o options) v1Says() (all []v1Words, err error) {
 		}
 		w := v1Words{name: wordsOfCase + strings.TrimSuffix(filepath.Base(file), ".txtar")}
 		head, _, _ := strings.Cut(string(archive.Comment), ":")
-		for _, word := range strings.Fields(head) {
+		for word := range strings.FieldsSeq(head) {
 			if word == "single" {
 				w.single = true
 			} else if slices.Contains(olmv1Releases, word) {
