@@ -58,9 +58,9 @@ test-corpus: ## Run the tests that take the bundles of $$OLMGEN_CORPUS and the r
 	@test -n "$$OLMGEN_CORPUS" || { echo "set OLMGEN_CORPUS to the directory that holds bundles/"; exit 1; }
 	data=$$($(call tool,data)) && OLMGEN_CORPUS_EVERY=$(EVERY) $(TEST) -timeout 50m $$data
 
-test-growth: ## Double every dimension of inputs: time and allocations may grow with an exponent of 1.4 at most
+test-growth: ## Double every dimension of inputs: time and allocations may grow with an exponent of 1.4 at most; SHORT=1 measures small inputs, once
 	@for part in 1/2 2/2; do \
-		(OLMGEN_GROWTH=$$part $(OFFLINE) $(TEST) -count=1 -timeout 60m -p 1 -run '^TestGrowth$$' ./cmd/olmgen ./cmd/internal/adopt || \
+		(OLMGEN_GROWTH=$$part OLMGEN_GROWTH_SHORT=$(SHORT) $(OFFLINE) $(TEST) -count=1 -timeout 60m -p 1 -run '^TestGrowth$$' ./cmd/olmgen ./cmd/internal/adopt || \
 			echo "$$part failed" >&3) & \
 	done 3>.growth; wait; failed=$$(cat .growth); rm -f .growth; test -z "$$failed"
 

@@ -28,7 +28,7 @@ func TestGrowth(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			fuzztest.Growth(t, fuzztest.Linear, 64, 1<<14, func(n int) func() {
-				live, rendered := object(c.head, c.live, n), object(c.head, c.rendered, n)
+				live, rendered := object(strings.Replace(c.head, "{name: r}", "{name: r, uid: u}", 1), c.live, n), object(c.head, c.rendered, n)
 				d, err := dump.Read(t.Context(), []string{"-"}, strings.NewReader(live))
 				if err != nil {
 					t.Fatal(err)
