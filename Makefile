@@ -69,7 +69,7 @@ test-kinds: ## Measure every command that reads a tree with 4 MB of each kind: a
 
 EDITS ?= 100000
 test-edits: ## Change EDITS fields at random, over $$OLMGEN_CORPUS too: "olmgen diff" is empty if and only if nothing but noise differs
-	OLMGEN_EDITS=$(EDITS) $(TEST) -timeout 120m ./compare -run '^TestEdits$$' -count=1 -v | grep -v '^=== '
+	OLMGEN_EDITS=$(EDITS) $(TEST) -timeout 120m ./internal/compare -run '^TestEdits$$' -count=1 -v | grep -v '^=== '
 
 test-helm: ## Test charts with helm's own code, and with $$OLMGEN_CORPUS every tenth package
 	cd e2e/helm && OLMGEN_CORPUS_EVERY=10 $(TEST) -timeout 30m .
@@ -145,7 +145,7 @@ conformance: ## Compare with what OLM made in real clusters ($$OLMGEN_CORPUS, $$
 	$(GO) test ./golden ./generate/olmv1 -run TestConformance -count=1 -v | grep -v '^=== '
 
 GENERATED_TESTS := ^(TestReference|TestStatements|TestSchema|TestSchemaPage|TestPage|TestNoisePage|TestKubeTypes|TestPicture|TestConfigSchema)$$
-GENERATED := ./cmd/olmgen ./config ./compare ./compare/crds ./compare/history ./cmd/internal/adopt ./cmd/internal/rules/policy ./permissions ./predict ./templates ./generate/fit ./internal/olm/versions ./internal/house -run '$(GENERATED_TESTS)'
+GENERATED := ./cmd/olmgen ./config ./internal/compare ./internal/compare/crds ./internal/compare/history ./cmd/internal/adopt ./cmd/internal/rules/policy ./internal/permissions ./internal/predict ./templates ./internal/fit ./internal/olm/versions ./internal/house -run '$(GENERATED_TESTS)'
 docs: ## Write what is generated: docs/reference, config/schema.json, docs/reference/renderconfig.md
 	$(GO) test $(GENERATED) -update
 

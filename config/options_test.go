@@ -136,7 +136,7 @@ var notLibrary = []string{"cmd", "e2e", "examples", "docs", "golden", "tools"}
 // scripts are the files with commands of other programs, such as kubectl and git.
 var scripts = []string{"../cmd/internal/adopt/plan.go", "../cmd/internal/adopt/planolm.go",
 	"../cmd/internal/adopt/settle.go", "../cmd/internal/adopt/migration.go",
-	"../cmd/internal/adopt/running.go", "../catalog/resolve/approval.go", "../generate/fit/remedies.go"}
+	"../cmd/internal/adopt/running.go", "../catalog/resolve/approval.go", "../internal/fit/remedies.go"}
 
 // No text of a library package names a flag: the front end names options.
 func TestTextsNameNoFlag(t *testing.T) {

@@ -2,31 +2,15 @@ package findings_test
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/findings/print"
 )
 
-// Build a report, and print it as text.
-func ExampleDocument() {
-	d := findings.Document{Title: "etcd", Lead: "may read Secrets", Sections: []findings.Section{{
-		Title: "ServiceAccount etcd",
-		Tables: []findings.Table{{
-			Columns: []findings.Column{{Title: "Where", Align: true}, {Title: "What"}, {Title: "At", Aside: true}},
-			Rows: [][]findings.Cell{
-				{{Text: "cluster"}, {Text: "get nodes"}, {Text: "csv.yaml:12"}},
-				{{Text: "operators"}, {Text: "get secrets"}, {Text: "csv.yaml:20"}},
-			},
-		}},
-	}}}
-	if err := print.Document(os.Stdout, &d, findings.Text); err != nil {
-		fmt.Println(err)
-	}
+// Read what a rule found, and where.
+func ExampleFinding() {
+	f := findings.Finding{Rule: "missing-icon", Level: findings.Warning, File: "csv.yaml", Line: 12, Object: "etcd.v1.0.0",
+		Message: "has no icon"}
+	fmt.Printf("%s: %s: %s [%s]\n", f.Where(), f.Level, f.Description(), f.Rule)
 	// Output:
-	// etcd: may read Secrets
-	//
-	// ServiceAccount etcd
-	//   cluster    get nodes  [csv.yaml:12]
-	//   operators  get secrets  [csv.yaml:20]
+	// csv.yaml:12: warning: etcd.v1.0.0: has no icon [missing-icon]
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/olmgen/olmgen/golden/equal"
 	"github.com/olmgen/olmgen/golden/live"
+	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/permissions"
 )
 
 // TestLiveUsers compares what users gain with what the aggregation controller of a real cluster gave to its roles

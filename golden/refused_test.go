@@ -12,9 +12,9 @@ import (
 	"github.com/olmgen/olmgen/golden/reviewtest"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
 	"github.com/olmgen/olmgen/internal/kubernetes"
+	"github.com/olmgen/olmgen/internal/permissions"
+	"github.com/olmgen/olmgen/internal/predict/upgrade"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/permissions"
-	"github.com/olmgen/olmgen/predict/upgrade"
 )
 
 // What a real OLM refused ("make e2e CHECK=refused" recorded it) is an error of olmgen, by the rule of the case. What OLM upgraded is none.

@@ -6,7 +6,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/olmgen/olmgen/internal/olm"
-	"github.com/olmgen/olmgen/internal/rbac"
 )
 
 // Ownership are the labels by which OLM and olmgen find what belongs to an operator. A view that has them has their
@@ -48,9 +47,9 @@ func (o Ownership) Labels() map[string]string {
 	}
 	add(olm.LabelPermissionsHash, o.Hash)
 	add(olm.LabelCopiedFrom, o.CopiedFrom)
-	add(rbac.LabelDescoped, o.Descoped)
-	add(rbac.LabelScope, o.Scope)
-	add(rbac.LabelPartOf, o.PartOf)
+	add(olm.LabelDescoped, o.Descoped)
+	add(olm.LabelScope, o.Scope)
+	add(olm.LabelPartOf, o.PartOf)
 	if o.Olmgen {
 		out["app.kubernetes.io/managed-by"] = "olmgen"
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/golden"
+	"github.com/olmgen/olmgen/internal/print"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

@@ -15,8 +15,8 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/golden"
+	"github.com/olmgen/olmgen/internal/print"
 )
 
 // TestCompare compares two contents of a catalog.

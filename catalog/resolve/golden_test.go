@@ -16,9 +16,9 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/golden/schematest"
+	"github.com/olmgen/olmgen/internal/print"
 	"github.com/olmgen/olmgen/manifest"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 
 	"github.com/olmgen/olmgen/catalog"
-	"github.com/olmgen/olmgen/findings/print"
+	"github.com/olmgen/olmgen/internal/print"
 )
 
 const celCatalog = `---

@@ -10,9 +10,9 @@ import (
 
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/golden/resolvercase"
+	"github.com/olmgen/olmgen/internal/print"
 )
 
 // TestResolverCases compares with what OLM's own resolver answered to the cases of the repository. "make e2e

@@ -15,7 +15,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/findings/print"
+	"github.com/olmgen/olmgen/internal/print"
 	"github.com/olmgen/olmgen/manifest"
 )
 

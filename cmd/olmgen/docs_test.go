@@ -19,8 +19,8 @@ import (
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/predict"
-	"github.com/olmgen/olmgen/predict/upgrade"
+	"github.com/olmgen/olmgen/internal/predict"
+	"github.com/olmgen/olmgen/internal/predict/upgrade"
 )
 
 var (

@@ -22,12 +22,12 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	updating "github.com/olmgen/olmgen/cmd/internal/update"
 	"github.com/olmgen/olmgen/cmd/internal/updates"
-	"github.com/olmgen/olmgen/compare"
-	"github.com/olmgen/olmgen/compare/history"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/findings/print"
-	"github.com/olmgen/olmgen/permissions"
-	"github.com/olmgen/olmgen/predict"
+	"github.com/olmgen/olmgen/internal/compare"
+	"github.com/olmgen/olmgen/internal/compare/history"
+	"github.com/olmgen/olmgen/internal/permissions"
+	"github.com/olmgen/olmgen/internal/predict"
+	"github.com/olmgen/olmgen/internal/print"
 )
 
 // printedTypes are the types with a method Document or Formats, by which reports are printed.

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
+	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/manifest"
 )
 

@@ -21,7 +21,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/golden/corpus"
-	"github.com/olmgen/olmgen/permissions"
+	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/source"
 )
 

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"github.com/olmgen/olmgen/golden/reviewtest"
-	"github.com/olmgen/olmgen/permissions"
+	"github.com/olmgen/olmgen/internal/permissions"
 )
 
 // abilities lead to the rights of others. Kubernetes asks for all of the requests, as "verb group resource namespace name";

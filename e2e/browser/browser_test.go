@@ -24,7 +24,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/findings/print"
+	"github.com/olmgen/olmgen/internal/print"
 )
 
 // reports are commands that print a page, and how many rows it has at least. $CORPUS stands for the corpus.

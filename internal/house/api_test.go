@@ -28,10 +28,6 @@ type api struct {
 	abroad   map[string]bool           // PATH.NAME that the modules below e2e use
 }
 
-// unpromised are packages that stand beside the library because both it and commands need them. Their types are those of
-// a tree of manifests, which only commands read, and no release promises them.
-var unpromised = []string{"predict", "generate/fit", "generate/installer", "generate/installs"}
-
 // within reports whether a package of this module stands in a folder.
 func within(path, dir string) bool {
 	path = strings.TrimPrefix(path, module)
@@ -40,7 +36,7 @@ func within(path, dir string) bool {
 
 // isPublic reports whether another module may import a package.
 func isPublic(path string) bool {
-	if strings.Contains(path, "/internal/") || slices.ContainsFunc(unpromised, func(u string) bool { return within(path, u) }) {
+	if strings.Contains(path, "/internal/") {
 		return false
 	}
 	for _, dir := range []string{"internal", "cmd", "golden", "e2e", "examples", "docs"} {

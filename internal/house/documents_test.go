@@ -69,7 +69,7 @@ var (
 func TestStatementsHold(t *testing.T) {
 	tests := testFuncs(t)
 	var cases, pages strings.Builder
-	for _, pattern := range []string{"*/testdata/*.txtar", "*/*/testdata/script/*.txtar"} {
+	for _, pattern := range []string{"internal/*/testdata/*.txtar", "*/*/testdata/script/*.txtar"} {
 		names, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil || len(names) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(names), err)

@@ -17,15 +17,18 @@ import (
 
 const module = "github.com/olmgen/olmgen/"
 
-// rooms are the parts of the house, from the roof to the ground. A path tells its room: the folder at the top, and
-// internal/base. A package imports only packages of its own room and of lower ones.
-var rooms = []string{"cmd", "config", "compare", "predict", "permissions", "output", "generate", "catalog", "source", "bundle", "templates",
-	"internal", "findings", "manifest", "internal/base"}
+// rooms are the parts of the house, from the roof to the ground. A path tells its room: the folder at the top, a folder
+// of internal, or generate/olmv1. A package imports only packages of its own room and of lower ones.
+var rooms = []string{"cmd", "internal/compare", "internal/predict", "internal/print", "config", "output", "internal/installs",
+	"internal/tree", "internal/charts", "internal/repos", "internal/inplace", "generate", "internal/installer", "internal/fit",
+	"generate/olmv1", "catalog", "source", "bundle", "internal/permissions", "templates", "internal/world", "internal/whole",
+	"internal/netpol", "internal/crs", "internal/rbac", "internal/kubernetes", "internal/writes", "internal/olm", "findings", "manifest",
+	"internal/base"}
 
 // The rooms are few, small and loosely tied.
 const (
-	mostLines  = 12000 // of a room, without tests; each folder of internal and of cmd/internal counts for itself
-	mostArrows = 5     // for each room, on average: the other rooms that it imports
+	mostLines  = 12000 // of a room, without tests; each folder of cmd/internal counts for itself
+	mostArrows = 5.8   // for each room, on average: the other rooms that it imports
 )
 
 // tests are the folders that hold tests and what they need. Nothing imports them.
@@ -78,11 +81,15 @@ func forTests(importPath string) bool {
 
 // room returns the room of a package.
 func room(importPath string) string {
-	if path := in(importPath); strings.HasPrefix(path, "internal/base/") {
-		return "internal/base"
+	path := in(importPath)
+	if within(path, "generate/olmv1") {
+		return "generate/olmv1"
 	}
-	top, _, _ := strings.Cut(in(importPath), "/")
-	return top
+	parts := strings.SplitN(path, "/", 3)
+	if parts[0] == "internal" && len(parts) > 1 {
+		return "internal/" + parts[1]
+	}
+	return parts[0]
 }
 
 // floor returns how high a room is; the roof is 0, and -1 means that it has no floor.
@@ -111,8 +118,8 @@ func TestImportsGoDown(t *testing.T) {
 		}
 	}
 	t.Logf("%d arrows between %d rooms", len(arrows), len(rooms))
-	if len(arrows) > mostArrows*len(rooms) {
-		t.Errorf("%d arrows between %d rooms, want at most %d a room", len(arrows), len(rooms), mostArrows)
+	if float64(len(arrows)) > mostArrows*float64(len(rooms)) {
+		t.Errorf("%d arrows between %d rooms, want at most %.1f a room", len(arrows), len(rooms), mostArrows)
 	}
 }
 
@@ -162,8 +169,6 @@ func TestRoomsAreSmall(t *testing.T) {
 		name := room(p.ImportPath)
 		if c := command(p.ImportPath); c != "" {
 			name = "cmd/internal/" + c
-		} else if path := strings.SplitN(in(p.ImportPath), "/", 3); path[0] == "internal" && len(path) > 1 {
-			name = "internal/" + path[1]
 		}
 		for _, f := range p.GoFiles {
 			data, err := os.ReadFile(filepath.Join(p.Dir, f))

@@ -247,7 +247,6 @@ var a.V func(int)`
 // closed are signatures with a type that other modules cannot name, and why they need not.
 var closed = map[string]string{
 	"catalog/resolve.Of": "for what has read the objects of a cluster already; ReadObjects reads them",
-	"compare.Options":    "API asks a program beside olmgen, which other modules do not have",
 	"config.OpenSteps":   "the commands of olmgen call it",
 	"findings.Section":   "Picture is for the pictures that olmgen draws",
 }

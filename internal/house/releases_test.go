@@ -19,7 +19,7 @@ var aRelease = regexp.MustCompile(`\bv(0\.\d\d|1\.\d+)(\.\d+)?\b`)
 // compare versions of Kubernetes, the form of a property, and bundles. versions.Release has none but Newer.
 var (
 	compares  = []string{"GT", "GTE", "GE", "LT", "LTE", "LE", "EQ", "NE", "Compare"}
-	comparing = []string{"config/kube.go", "generate/fit/cluster.go", "cmd/internal/audit/set.go"}
+	comparing = []string{"config/kube.go", "internal/fit/cluster.go", "cmd/internal/audit/set.go"}
 )
 
 // Only package versions compares releases of OLM: no other code names one, and no code that asks the table compares.
@@ -54,7 +54,7 @@ func TestOnlyTheTableComparesReleases(t *testing.T) {
 func checkReleases(t *testing.T, name string, file *ast.File) {
 	t.Helper()
 	asks := slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool {
-		return strings.HasSuffix(i.Path.Value, `internal/olm/versions"`) || strings.HasSuffix(i.Path.Value, `generate/fit"`)
+		return strings.HasSuffix(i.Path.Value, `internal/olm/versions"`) || strings.HasSuffix(i.Path.Value, `internal/fit"`)
 	})
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {

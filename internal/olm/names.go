@@ -80,3 +80,11 @@ func ComponentLabel(operator string) string {
 	}
 	return LabelComponent + operator
 }
+
+// Labels of olmgen's own. LabelDescoped says what a role or binding of the descoped profile is for, such as required or
+// user-admin. LabelScope is cluster if it has only what no RoleBinding grants. LabelPartOf has the package.
+const (
+	LabelDescoped = "descoped.olmgen.dev/clusterrole"
+	LabelScope    = "descoped.olmgen.dev/scope"
+	LabelPartOf   = "app.kubernetes.io/part-of"
+)

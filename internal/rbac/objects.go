@@ -23,14 +23,6 @@ const (
 	KindClusterRole = "ClusterRole"
 )
 
-// Labels of olmgen's own. LabelDescoped says what a role or binding of the descoped profile is for, such as required or
-// user-admin. LabelScope is cluster if it has only what no RoleBinding grants. LabelPartOf has the package.
-const (
-	LabelDescoped = "descoped.olmgen.dev/clusterrole"
-	LabelScope    = "descoped.olmgen.dev/scope"
-	LabelPartOf   = "app.kubernetes.io/part-of"
-)
-
 // AnnotationShared has, on a ClusterRole for the users of APIs, the names of those APIs that several operators may
 // provide because an administrator allows it, separated by commas.
 const AnnotationShared = "olmgen.dev/shared-apis"
@@ -96,7 +88,7 @@ func (r *Role) Generated() bool {
 }
 
 // ForUsers reports whether olmgen made the role for the users of an API that a descoped operator provides.
-func (r *Role) ForUsers() bool { return strings.HasPrefix(r.Labels[LabelDescoped], "user-") }
+func (r *Role) ForUsers() bool { return strings.HasPrefix(r.Labels[olm.LabelDescoped], "user-") }
 
 func (r *Role) setRules(rules []rbacv1.PolicyRule) {
 	r.Rules = slices.Grow(r.Rules, len(rules))

@@ -7,6 +7,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -284,7 +285,7 @@ func TestGenerated(t *testing.T) {
 // A role of the descoped profile says in a label what it is for.
 func TestForUsers(t *testing.T) {
 	for value, want := range map[string]bool{"user-admin": true, "required": false, "": false} {
-		r := rbac.Role{Labels: map[string]string{rbac.LabelDescoped: value}}
+		r := rbac.Role{Labels: map[string]string{olm.LabelDescoped: value}}
 		if r.ForUsers() != want {
 			t.Errorf("%q: %v", value, !want)
 		}

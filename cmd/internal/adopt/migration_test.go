@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/findings/print"
-	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/fit"
+	"github.com/olmgen/olmgen/internal/print"
 )
 
 // migrating is a cluster whose operator passes all checks of the migration to OLM v1.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/fit"
 )
 
 func TestOpenShift(t *testing.T) {

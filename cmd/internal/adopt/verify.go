@@ -16,7 +16,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
-	"github.com/olmgen/olmgen/permissions"
+	"github.com/olmgen/olmgen/internal/permissions"
 )
 
 // Verdict is how an object of the cluster and a rendered one compare.

@@ -3,8 +3,8 @@ package audit
 
 import (
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/generate/fit"
-	"github.com/olmgen/olmgen/permissions"
+	"github.com/olmgen/olmgen/internal/fit"
+	"github.com/olmgen/olmgen/internal/permissions"
 )
 
 // The version and kind of a report in JSON.

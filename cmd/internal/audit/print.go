@@ -12,10 +12,10 @@ import (
 
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
-	"github.com/olmgen/olmgen/permissions"
+	"github.com/olmgen/olmgen/internal/fit"
+	"github.com/olmgen/olmgen/internal/permissions"
 )
 
 // Schema is the JSON Schema of a report in JSON.

@@ -14,10 +14,10 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/cmd/internal/audit"
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
-	"github.com/olmgen/olmgen/compare"
-	"github.com/olmgen/olmgen/compare/crds"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/permissions"
+	"github.com/olmgen/olmgen/internal/compare"
+	"github.com/olmgen/olmgen/internal/compare/crds"
+	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/source"
 )
 

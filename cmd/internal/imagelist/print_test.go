@@ -12,8 +12,8 @@ import (
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/cmd/internal/imagelist"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/golden"
+	"github.com/olmgen/olmgen/internal/print"
 )
 
 var update = flag.Bool("update", false, "write the golden files of the formats anew")

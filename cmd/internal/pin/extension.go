@@ -10,7 +10,7 @@ import (
 	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/internal/base/lists"
-	"github.com/olmgen/olmgen/predict"
+	"github.com/olmgen/olmgen/internal/predict"
 )
 
 // Extension is a ClusterExtension.

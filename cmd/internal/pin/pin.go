@@ -22,10 +22,10 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
-	"github.com/olmgen/olmgen/predict"
 )
 
 // Source names a catalog: a CatalogSource, or without Namespace a ClusterCatalog.

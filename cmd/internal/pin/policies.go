@@ -8,8 +8,8 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/pin/admission"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/predict"
 )
 
 // AdmissionOptions say what becomes of the admission policies.

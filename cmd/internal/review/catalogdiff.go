@@ -7,13 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/compare"
+	"github.com/olmgen/olmgen/internal/permissions"
+	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/internal/tree"
-	"github.com/olmgen/olmgen/permissions"
-	"github.com/olmgen/olmgen/predict"
 )
 
 // CatalogDiff is what the newer content of catalogs changes for the operators of a tree.

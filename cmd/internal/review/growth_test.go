@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/cmd/internal/review"
-	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/permissions"
+	"github.com/olmgen/olmgen/internal/compare"
+	"github.com/olmgen/olmgen/internal/permissions"
 )
 
 // TestGrowthNamesOperators: of several operators, those that differ by more than notes are named.

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/catalog"
-	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/golden/reviewtest"
+	"github.com/olmgen/olmgen/internal/compare"
+	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/internal/tree"
-	"github.com/olmgen/olmgen/predict"
 )
 
 // A comparison plays OLD, NEW on what OLD leaves, and a control only where something speaks against NEW or OLM updates

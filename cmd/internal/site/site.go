@@ -22,9 +22,9 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/audit"
 	"github.com/olmgen/olmgen/cmd/internal/shard"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/print"
 	"github.com/olmgen/olmgen/output"
 )
 

@@ -12,10 +12,10 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
+	rights "github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
-	rights "github.com/olmgen/olmgen/permissions"
 )
 
 const rbacGroup = rbacv1.GroupName

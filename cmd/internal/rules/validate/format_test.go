@@ -11,8 +11,8 @@ import (
 
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/golden"
+	"github.com/olmgen/olmgen/internal/print"
 	"github.com/olmgen/olmgen/source"
 )
 

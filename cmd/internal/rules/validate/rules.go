@@ -6,7 +6,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/fit"
 )
 
 // The rules of operator-framework/api are the validator names of operator-sdk bundle validate, with a prefix.

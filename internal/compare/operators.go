@@ -1,0 +1,239 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/compare/change"
+	"github.com/olmgen/olmgen/internal/permissions"
+)
+
+// OperatorAnswer sums up what differs about one of several operators.
+type OperatorAnswer struct {
+	Operator string            `json:"operator"`      // without its version; empty for what belongs to none
+	Old      string            `json:"old,omitempty"` // its version; empty if it is new
+	New      string            `json:"new,omitempty"` // its version; empty if it is gone
+	Severity findings.Severity `json:"severity"`      // the worst
+	Verdict  string            `json:"verdict"`       // what a person decides
+}
+
+// deal has the part of each operator of the differences. The last one is of what belongs to none of them.
+type deal struct {
+	parts []Report
+	owner map[string]int // by ClusterServiceVersion, CRD, group, and object of the bundle
+	alone map[string]int // by namespace: the operator that it has, or none for several
+}
+
+// newDeal knows what belongs to operators, in both releases. Of two the first one has it.
+func newDeal(pairs []pair) *deal {
+	d := &deal{parts: make([]Report, len(pairs)+1), owner: map[string]int{}, alone: map[string]int{}}
+	for i, p := range pairs {
+		for _, o := range []*Operator{p.old, p.now} {
+			if o == nil {
+				continue
+			}
+			if of, ok := d.alone[o.Namespace]; ok && of != i {
+				d.alone[o.Namespace] = len(pairs)
+			} else {
+				d.alone[o.Namespace] = i
+			}
+			for _, key := range o.belongings() {
+				if _, ok := d.owner[key]; !ok {
+					d.owner[key] = i
+				}
+			}
+		}
+	}
+	return d
+}
+
+// belongings returns the keys of what belongs to an operator: names, with a namespace where there is one, and groups.
+func (o *Operator) belongings() []string {
+	// a Subscription is called like its package
+	out := []string{o.Name, o.Namespace + "/" + o.Name, o.Namespace + "/" + cmp.Or(o.Package, o.Name)}
+	for _, c := range o.Spec.CustomResourceDefinitions.Owned {
+		_, group, _ := strings.Cut(c.Name, ".")
+		out = append(out, c.Name, groupKey(group))
+	}
+	strategy := o.Spec.InstallStrategy.StrategySpec
+	for _, d := range strategy.DeploymentSpecs {
+		account := cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default")
+		out = append(out, o.Namespace+"/"+d.Name, o.Namespace+"/"+account)
+	}
+	for _, p := range slices.Concat(strategy.Permissions, strategy.ClusterPermissions) {
+		out = append(out, o.Namespace+"/"+p.ServiceAccountName)
+	}
+	for _, s := range o.Shipped {
+		out = append(out, s.Name, cmp.Or(s.Namespace, o.Namespace)+"/"+s.Name)
+	}
+	return out
+}
+
+// ownerOf returns what finds the operator of an account that it names, as a subject. Others are on their own.
+func ownerOf(pairs []pair) func(permissions.Subject) permissions.Subject {
+	d := newDeal(pairs)
+	return func(s permissions.Subject) permissions.Subject {
+		if i, ok := d.owner[s.Namespace+"/"+s.Name]; ok && s.Kind == accountKind {
+			return permissions.Subject{Kind: "operator", Name: strconv.Itoa(i)}
+		}
+		return s
+	}
+}
+
+func groupKey(group string) string { return "group " + group }
+
+// part returns the part of the operator that one of the keys belongs to, or that has a namespace alone.
+func (d *deal) part(namespace string, keys ...string) *Report {
+	for _, key := range keys {
+		if i, ok := d.owner[key]; ok {
+			return &d.parts[i]
+		}
+	}
+	if i, ok := d.alone[namespace]; ok {
+		return &d.parts[i]
+	}
+	return &d.parts[len(d.parts)-1]
+}
+
+// item returns the part of an account, or of the API that users gain.
+func (d *deal) item(i permissions.Item) *Report {
+	if i.Subject.Namespace != "" {
+		return d.part(i.Subject.Namespace, i.Subject.Namespace+"/"+i.Subject.Name)
+	}
+	return d.part("", slices.Concat(i.ResourceNames, lists.Map(i.APIGroups, groupKey))...)
+}
+
+// object returns the part of an object, whose kind is before its name, or of a ClusterServiceVersion without one.
+func (d *deal) object(identity string) *Report {
+	kind, name, named := strings.Cut(identity, " ")
+	namespace, _, inside := strings.Cut(name, "/")
+	switch {
+	case !named:
+		return d.part("", identity)
+	case kind == "Namespace":
+		return d.part(name)
+	case !inside:
+		namespace = ""
+	}
+	return d.part(namespace, name)
+}
+
+// dealOut appends each difference to the list that it belongs to.
+func dealOut[T any](list []T, to func(T) *[]T) {
+	for _, x := range list {
+		into := to(x)
+		*into = append(*into, x)
+	}
+}
+
+// operators sums up each of several operators.
+func (r *Report) operators(pairs []pair) (out []OperatorAnswer) {
+	if len(pairs) < 2 {
+		return nil
+	}
+	d := newDeal(pairs)
+	dealOut(r.Permissions, func(i permissions.Item) *[]permissions.Item { return &d.item(i).Permissions })
+	dealOut(r.Users, func(i permissions.Item) *[]permissions.Item { return &d.item(i).Users })
+	dealOut(r.facts, func(f permissions.ChangedFact) *[]permissions.ChangedFact {
+		s := append(f.Subjects, permissions.Subject{})[0]
+		return &d.part(s.Namespace, s.Namespace+"/"+s.Name).facts
+	})
+	dealOut(r.CRDs, func(c CRD) *[]CRD { return &d.part("", c.CRD).CRDs })
+	dealOut(r.Workloads, func(c change.Change) *[]change.Change { return &d.object(c.Object).Workloads })
+	dealOut(r.Identity, func(c change.Change) *[]change.Change { return &d.object(c.Object).Identity })
+	dealOut(r.OLM, func(c Consequence) *[]Consequence { return &d.object(c.Operator).OLM })
+	for i := range d.parts {
+		part := &d.parts[i]
+		if part.Empty() {
+			continue
+		}
+		part.checked, part.approval = r.checked, r.approval
+		own := pairs[i:min(i+1, len(pairs))]
+		a := OperatorAnswer{Severity: part.worst(), Verdict: part.verdict(own)}
+		for _, p := range own {
+			if p.old != nil {
+				a.Operator, a.Old = p.old.stem(), p.old.version()
+			}
+			if p.now != nil {
+				a.Operator, a.New = p.now.stem(), p.now.version()
+			}
+		}
+		out = append(out, a)
+	}
+	slices.SortStableFunc(out, func(a, b OperatorAnswer) int { return a.Severity.Rank() - b.Severity.Rank() })
+	return out
+}
+
+// operatorsTable has a line for each operator that differs, or for those of which it says the same.
+func operatorsTable(list []OperatorAnswer, folded bool) findings.Table {
+	t := findings.Table{Columns: []findings.Column{{Title: "Operator", Align: true}, {Title: "Severity", Width: 7},
+		{Title: "Release", Align: true}, {Title: "Verdict"}}}
+	type same struct {
+		severity findings.Severity
+		verdict  string
+		alone    int
+	}
+	n := 0
+	for _, alike := range lists.Groups(list, func(a OperatorAnswer) same {
+		if n++; folded {
+			return same{a.Severity, a.Verdict, 0}
+		}
+		return same{alone: n}
+	}) {
+		a, release := alike[0], "new: "+alike[0].New
+		names := lists.Map(alike, func(a OperatorAnswer) string { return cmp.Or(a.Operator, "what belongs to none") })
+		switch {
+		case len(alike) > 1:
+			release = text.Count(len(alike), "operator")
+		case a.Operator == "":
+			release = ""
+		case a.New == "":
+			release = "gone: " + a.Old
+		case a.Old == a.New:
+			release = a.New
+		case a.Old != "":
+			release = a.Old + " -> " + a.New
+		}
+		t.Rows = append(t.Rows, []findings.Cell{{Text: text.FirstOf(2, names)}, findings.SeverityCell(a.Severity),
+			{Text: text.Brief(release)}, {Text: a.Verdict}})
+	}
+	return t
+}
+
+// table has a line for each group of clusters in which the same differs.
+func (r *Reports) table() findings.Table {
+	t := findings.Table{Columns: []findings.Column{{Title: "Cluster", Align: true}, {Title: "Severity", Width: 7},
+		{Title: "Release"}, {Title: "Verdict", Before: ": "}}}
+	for _, c := range r.Clusters {
+		release := titleOf(c.Report.Old, c.Report.New)
+		if old, now, ok := strings.Cut(release, arrowText); ok { // the name stands once
+			if stem, version, ok := strings.Cut(now, ".v"); ok && strings.HasPrefix(old, stem+".v") {
+				release = old + arrowText + "v" + version
+			}
+		}
+		switch n := max(len(c.Report.Old.Operators), len(c.Report.New.Operators)); n {
+		case 0:
+			release = "no operator"
+			if len(c.Report.Unresolved) > 0 {
+				release = "not known"
+			}
+		case 1:
+		default:
+			release = text.Count(n, "operator")
+		}
+		names := text.FirstOf(mostNamed, c.Names)
+		if n := len(c.Names); n > 1 {
+			names = fmt.Sprintf("%s (%s)", names, text.Count(n, "cluster"))
+		}
+		t.Rows = append(t.Rows, []findings.Cell{{Text: names}, findings.SeverityCell(c.Report.worst()), {Text: release},
+			{Text: c.Report.Verdict}})
+	}
+	slices.SortStableFunc(t.Rows, func(a, b []findings.Cell) int { return a[1].Order - b[1].Order })
+	return t
+}

@@ -1,0 +1,121 @@
+package compare_test
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/compare"
+	"github.com/olmgen/olmgen/internal/print"
+)
+
+// operatorIn is an operator with an account, a CRD and a Deployment.
+func operatorIn(namespace, name, version, field, image string) string {
+	return strings.NewReplacer("NS", namespace, "NAME", name, "VERSION", version, "FIELD", field, "IMAGE", image).Replace(`
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata: {name: NAME.vVERSION, namespace: NS}
+spec:
+  version: VERSION
+  installModes: [{type: AllNamespaces, supported: true}]
+  customresourcedefinitions: {owned: [{name: NAMEs.NAME.io, kind: Kind, version: v1}]}
+  install:
+    strategy: deployment
+    spec:
+      clusterPermissions: [{serviceAccountName: NAME, rules: [{apiGroups: [""], resources: [FIELD], verbs: [get]}]}]
+      deployments:
+      - name: NAME
+        spec: {selector: {matchLabels: {a: NAME}}, template: {metadata: {labels: {a: NAME}}, spec: {serviceAccountName: NAME, containers: [{name: a, image: IMAGE}]}}}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: NAMEs.NAME.io}
+spec:
+  group: NAME.io
+  scope: Namespaced
+  names: {kind: Kind, plural: NAMEs}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {FIELD: {type: string}}}}}]
+`)
+}
+
+// TestOperatorAnswers sums up each of several operators, the worst first, and what belongs to none.
+func TestOperatorAnswers(t *testing.T) {
+	old := operatorIn("one", "abel", "1.0.0", "pods", "x/a@sha256:"+strings.Repeat("1", 64)) + operatorIn("two", "boat", "1.0.0", "pods", "x/b:1") +
+		operatorIn("two", "cart", "1.0.0", "pods", "x/c:1") + operatorIn("three", "deer", "1.0.0", "pods", "x/d:1")
+	now := operatorIn("one", "abel", "1.1.0", "secrets", "x/a@sha256:"+strings.Repeat("2", 64)) + operatorIn("two", "boat", "1.1.0", "pods", "x/b:1") +
+		operatorIn("two", "cart", "1.0.0", "pods", "x/c:1") + operatorIn("four", "elk", "1.0.0", "pods", "x/e:1") + `
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a, namespace: two}
+data: {a: b}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a, namespace: one}
+data: {a: b}
+`
+	r := compared(t, tree(t, old), tree(t, now))
+	var got []string
+	for _, o := range r.Operators {
+		got = append(got, fmt.Sprintf("%s %s %s -> %s: %s", o.Severity, o.Operator, o.Old, o.New, o.Verdict))
+	}
+	want := []string{
+		"error abel 1.0.0 -> 1.1.0: accept only if 1 breaking change of 1 CRD hurts none of your objects; look also at accounts; OLM would upgrade if its catalog says so",
+		"error deer 1.0.0 -> : accept only if 1 breaking change of 1 CRD hurts none of your objects; look also at other warnings and the operators",
+		"warning elk  -> 1.0.0: accept after a look at pods that are less restricted; OLM would install it",
+		"info boat 1.0.0 -> 1.1.0: nothing speaks against it: no error, no warning; OLM would upgrade if its catalog says so",
+		"info   -> : nothing speaks against it: no error, no warning",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if r := compared(t, tree(t, operatorIn("one", "abel", "1.0.0", "pods", "x:1")), tree(t, operatorIn("one", "abel", "1.1.0", "pods", "x:1"))); len(r.Operators) > 0 {
+		t.Errorf("one operator: %v", r.Operators)
+	}
+}
+
+// TestScreenOfMany prints many operators, and many clusters, of which the first screen has ten lines of 100 columns: the worst, those that are
+// alike in one line, and a count of the rest. Nothing is lost: each has its line or its section below.
+func TestScreenOfMany(t *testing.T) {
+	old, now, clusters := "", "", compare.Reports{Old: "old", New: "new"}
+	for i := range 16 {
+		name := fmt.Sprintf("operator%d", i)
+		field := []string{"pods", "secrets", "nodes"}[min(i%4, 2)]
+		images := []string{"quay.io/" + name + "/a:2", fmt.Sprintf("%d.io/%s/a:1", i, name)}
+		before, after := operatorIn(name, name, "1.0.0", "pods", "quay.io/"+name+"/a:1"), operatorIn(name, name, "1.1.0", field, images[i%2])
+		old, now = old+before, now+after
+		clusters.Add("cluster-"+name, compared(t, tree(t, before), tree(t, after)))
+	}
+	r := compared(t, tree(t, old), tree(t, now))
+	for name, c := range map[string]struct {
+		report any
+		want   string
+	}{"operators": {r, "operator1, operator3 and 6 more +error +8 operators"}, "clusters": {&clusters, "and 8 more +error +at worst: 4 errors, 4 other changes"}} {
+		var out bytes.Buffer
+		if err := print.Report(&out, c.report, findings.Text); err != nil {
+			t.Fatal(err)
+		}
+		screen, below, _ := strings.Cut(out.String(), "\n\n")
+		lines := strings.Split(screen, "\n")
+		if len(lines) > 10 || slices.ContainsFunc(lines, func(line string) bool { return utf8.RuneCountInString(line) > 100 }) {
+			t.Errorf("%s: the first screen has %d lines:\n%s", name, len(lines), screen)
+		}
+		if !regexp.MustCompile(c.want).MatchString(screen) {
+			t.Errorf("%s: the rest is not counted:\n%s", name, screen)
+		}
+		for i := range 16 {
+			if operator := fmt.Sprintf("operator%d ", i); !strings.Contains(below, operator) && !strings.Contains(below, strings.TrimSpace(operator)+".v") {
+				t.Errorf("%s: %s is lost", name, operator)
+			}
+		}
+	}
+}

@@ -1,0 +1,478 @@
+package predict
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/internal/fit"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/install"
+	"github.com/olmgen/olmgen/internal/predict/upgrade"
+	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+func (o *simulation) judgeGroup(g *group) {
+	switch {
+	case g.supposed:
+		o.note(ruleAccount, findings.Note, g.Object, "spec.serviceAccountName", o.lacking[g.Namespace], "")
+	case g.lacksAccount(o.prediction) && (!g.resolved || len(g.status) == 0):
+		o.note(ruleAccount, findings.Error, g.Object, "spec.serviceAccountName",
+			"ServiceAccount "+g.Spec.ServiceAccountName+" not found: OLM waits for it and installs nothing",
+			"add it to the namespace")
+	case g.refused != nil:
+		o.note(ruleTargets, findings.Error, g.Object, "spec", g.refused.Error(), "")
+	case g.unknown && len(g.status) == 0:
+		o.note(ruleTargetUnknown, findings.Note, g.Object, "spec.selector",
+			"cannot evaluate the selector, so the CSVs of this group are not checked",
+			"add the Namespaces with their labels to the tree")
+	}
+	text := g.Annotations[olm.AnnotationProvidedAPIs]
+	static, level := g.Spec.StaticProvidedAPIs, findings.Warning
+	if static {
+		level = findings.Error
+	}
+	bad := olm.MalformedAPIs(text)
+	for _, item := range bad {
+		o.note(ruleMalformedAPIs, level, g.Object, providedAPIsField, strconv.Quote(item)+" does not name an API",
+			"write <Kind>.<version>.<group>")
+	}
+	if static && len(bad) == 0 && len(parseAPIs(text)) == 0 {
+		o.note(ruleStaticAPIs, findings.Warning, g.Object, "spec.staticProvidedAPIs",
+			"a static OperatorGroup without "+olm.AnnotationProvidedAPIs+" protects no API and allows none",
+			"list the APIs in the annotation")
+	}
+	o.judgeTargets(g)
+	o.judgeMissing(g)
+	now := g.annotation()
+	if now != nil && *now != text && g.Has("metadata", "annotations", olm.AnnotationProvidedAPIs) {
+		o.note(ruleDrift, findings.Warning, g.Object, providedAPIsField,
+			fmt.Sprintf("%s is %q, OLM changes it to %q", olm.AnnotationProvidedAPIs, text, *now),
+			"remove the annotation, or set the value that OLM sets")
+	}
+}
+
+const providedAPIsField = `metadata.annotations["` + olm.AnnotationProvidedAPIs + `"]`
+
+// say reports something about a CSV.
+func (o *simulation) say(v *csv, rule findings.Rule, level findings.Severity, at, message, hint string) {
+	if v.sub != nil {
+		at, message = "spec.name", v.Name+": "+message
+	}
+	o.note(rule, level, v.where(), at, message, hint)
+}
+
+// judgePhase reports what OLM says about the phase of a CSV.
+func (o *simulation) judgePhase(v *csv) {
+	say := func(rule findings.Rule, level findings.Severity, at, message, hint string) {
+		o.say(v, rule, level, at, message, hint)
+	}
+	switch {
+	case v.Unusable != nil:
+		say(ruleIgnored, findings.Error, "spec.customresourcedefinitions", v.Unusable.Error()+": OLM ignores the CSV",
+			"the name of a CRD is <plural>.<group>")
+	case v.Copied:
+		say(ruleIgnored, findings.Error, "metadata.annotations", fmt.Sprintf("its bundle says that it is a copy from "+
+			"namespace %s: OLM installs nothing of it", v.Original), "remove the annotations olm.* from the bundle")
+	case v.phase == v1alpha1.CSVPhaseFailed:
+		message, at, hint := o.explain(v)
+		if v.problem.Reason == v.reason {
+			at = v.problem.Field
+			if v.sub != nil {
+				message += " (" + at + ")"
+			}
+		}
+		rule := findings.Rule{ID: string(v.reason)}
+		if !o.rules[rule.ID] {
+			rule, message = ruleFailed, fmt.Sprintf("%s: %s", v.reason, message)
+		}
+		say(rule, findings.Error, at, message, hint)
+	case v.reason == v1alpha1.CSVReasonRequirementsNotMet:
+		say(findings.Rule{ID: string(v.reason)}, findings.Warning, "spec",
+			strings.Join(slices.Concat([]string{v.message}, o.requirements(v).unmet, o.missingServices(v)), "; "),
+			"OLM waits until they are met")
+	case v.reason == v1alpha1.CSVReasonOperatorConditionNotUpgradeable && !v.observed:
+		say(findings.Rule{ID: string(v.reason)}, findings.Warning, "spec.replaces", v.message,
+			"OLM waits; spec.overrides of OperatorCondition "+v.Replaces+" can override it")
+	case v.phase == v1alpha1.CSVPhaseInstallReady && !v.observed:
+		say(ruleFailed, findings.Error, "spec.webhookdefinitions", fmt.Sprintf("%s: %s: OLM tries again and again",
+			v.reason, v.message), "")
+	case len(v.without) > 0:
+		level := findings.Warning
+		if o.dumped[rbacv1.ServiceAccountKind+"/"+v.Namespace] { // a cluster says what it has
+			level = findings.Error
+		}
+		for _, p := range v.without {
+			say(fit.RuleAccount, level, p.Field, p.Message+", and that is not in the tree: "+install.NoPods, "")
+		}
+	case v.phase == v1alpha1.CSVPhasePending && !v.observed:
+		say(ruleWaiting, findings.Warning, "spec.replaces",
+			"waits for "+v.Replaces+", which it replaces and which OLM does not remove",
+			"see the findings about "+v.Replaces)
+	case v.phase == v1alpha1.CSVPhaseDeleting:
+		say(ruleReplaced, findings.Warning, "", v.message+" OLM deletes it", "remove it from the tree")
+	}
+}
+
+// judgeCSV reports what OLM says about a CSV.
+func (o *simulation) judgeCSV(v *csv) {
+	o.judgePhase(v)
+	if v.sub == nil && v.phase == v1alpha1.CSVPhaseSucceeded && !v.observed && !o.requirements(v).judged {
+		o.say(v, ruleRequirements, findings.Note, "spec",
+			"the tree has neither its CRDs nor its ServiceAccounts: its requirements count as met", "")
+	}
+	if v.typed != nil && v.phase == v1alpha1.CSVPhaseSucceeded {
+		for _, p := range install.Unserved(v.typed) {
+			o.say(v, upgrade.RuleDefinition, findings.Warning, p.Field, p.Message+": "+install.NotAsked, "")
+		}
+	}
+	for _, what := range v.unknown {
+		o.note(ruleNotLookedAt, findings.Note, v.where(), "spec", "not looked at: "+what, "")
+	}
+	o.judgeDeployments(v)
+	for _, key := range groupAnnotations {
+		given, ok := v.Annotations[key]
+		if made, set := v.ofGroup[key]; ok && set && made != given && len(o.groupsIn[v.Namespace]) == 1 {
+			o.note(ruleDrift, findings.Warning, v.Object, `metadata.annotations["`+key+`"]`,
+				fmt.Sprintf("%s is %q, OLM changes it to %q", key, given, made), "remove the annotation")
+		}
+	}
+	o.judgeStatus(v)
+}
+
+// explain returns the message of a failed CSV with its cause in the tree, the field to look at, and a hint.
+func (o *simulation) explain(v *csv) (message, at, hint string) {
+	groups := o.groupsIn[v.Namespace]
+	switch v.reason {
+	case v1alpha1.CSVReasonNoOperatorGroup:
+		return v.message, "", "add an OperatorGroup to namespace " + v.Namespace
+	case v1alpha1.CSVReasonTooManyOperatorGroups:
+		return v.message + ": " + names(groups), "", "keep one of them"
+	case v1alpha1.CSVReasonNoTargetNamespaces:
+		return v.message + ": " + names(groups), "", "label a namespace, or list the target namespaces"
+	case v1alpha1.CSVReasonUnsupportedOperatorGroup:
+		list := lists.Filter(bundle.InstallModes, func(m v1alpha1.InstallModeType) bool {
+			return slices.Contains(v.Modes, v1alpha1.InstallMode{Type: m, Supported: true})
+		})
+		return v.message + ": " + names(groups), "spec.installModes",
+			"it supports " + cmp.Or(strings.Join(text.Words(list), ", "), "no install mode")
+	case v1alpha1.CSVReasonInvalidInstallModes:
+		return v.message, "spec.installModes", ""
+	case v1alpha1.CSVReasonInterOperatorGroupOwnerConflict:
+		return v.message + disputed(v), "", "separate the targets of the groups, or keep one operator; until then " +
+			"OLM makes no ClusterRoles for users of its APIs, and removes none"
+	case v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs:
+		if len(v.rivals) > 0 {
+			return v.message + disputed(v), "", "separate the targets of the groups, or keep one operator"
+		}
+		missing := apiSet{}
+		for _, g := range groups {
+			missing = v.provided.Difference(g.apis)
+		}
+		return v.message + ": " + names(groups) + " does not list " + listed(missing), "",
+			"list them in " + olm.AnnotationProvidedAPIs
+	case v1alpha1.CSVReasonOwnerConflict:
+		if other := o.crdOwner(v); other != nil {
+			return v.message + ": " + other.Name, "spec.customresourcedefinitions",
+				"keep one of them, or set spec.replaces"
+		}
+		if other := o.apiOwner(v); other != nil {
+			owner := "ClusterServiceVersion " + other.Namespace + "/" + other.Name
+			return v.message + ": " + owner + " owns it", "spec.apiservicedefinitions", "keep one of them"
+		}
+		if name := o.apiTaken(v); name != "" {
+			return v.message + ": " + name + " is not OLM's", "spec.apiservicedefinitions", "delete the APIService"
+		}
+	}
+	return v.message, "", ""
+}
+
+func disputed(v *csv) string {
+	if len(v.rivals) == 0 {
+		return ""
+	}
+	return ": " + names(v.rivals) + " has " + strings.Join(sets.List(v.disputed), ", ")
+}
+
+func names(groups []*group) string {
+	return strings.Join(lists.Map(groups, (*group).Identity), ", ")
+}
+
+// judgeStatus compares the prediction with the status that the file has.
+func (o *simulation) judgeStatus(v *csv) {
+	if !v.observed {
+		return
+	}
+	phase, _ := v.Get("status", "phase")
+	reason, _ := v.Get("status", "reason")
+	if reason == nil {
+		reason = ""
+	}
+	if phase != string(v.phase) || reason != string(v.reason) {
+		o.note(ruleStatus, findings.Note, v.Object, "status",
+			fmt.Sprintf("the status is %v (%v), OLM would now set %s (%s)", phase, reason, v.phase, v.reason), "")
+	}
+}
+
+// judgeNames reports groups whose stable role names collide with roles of Kubernetes, of other groups or of the tree.
+func (o *simulation) judgeNames() {
+	named := lists.Group(o.groups, func(g *group) string { return g.Name })
+	for _, g := range o.groups {
+		same, admin := named[g.Name], g.Name+"-admin"
+		if g != same[0] {
+			continue
+		}
+		role := o.RBAC.Role(rbac.ClusterRole(admin))
+		switch {
+		case generate.IsDefaultRole(g.Name):
+			o.note(ruleRoleName, findings.Error, g.Object, "metadata.name",
+				"its ClusterRole "+admin+" would overwrite a default ClusterRole", "rename the group")
+		case role != nil && role.Labels[olm.LabelOwner] != g.Name:
+			o.note(ruleRoleName, findings.Warning, g.Object, "metadata.name",
+				"its ClusterRole "+admin+" would overwrite another ClusterRole in the tree", "rename the group")
+		}
+		if len(same) > 1 {
+			level := findings.Note // the OLM of today uses unique names
+			if role != nil {
+				level = findings.Warning
+			}
+			others := lists.Map(slices.Delete(slices.Clone(same), 1, 2), (*group).Identity)
+			o.note(ruleRoleName, level, same[1].Object, "metadata.name", "its ClusterRole "+admin+
+				" has the same name as that of "+text.FirstOf(3, others), "give each group a unique name")
+		}
+	}
+}
+
+// judgeMissing reports targets that are no namespaces.
+func (o *simulation) judgeMissing(g *group) {
+	for i, ns := range g.Spec.TargetNamespaces {
+		at := fmt.Sprintf("spec.targetNamespaces[%d]", i)
+		switch {
+		case ns == allNamespaces: // OLM refuses it
+		case ns == "*":
+			o.note(ruleMissing, findings.Error, g.Object, at, "OLM takes * for the name of a namespace",
+				"leave the targets out: a group without targets is for all namespaces")
+		case len(validation.IsDNS1123Label(ns)) > 0:
+			o.note(ruleMissing, findings.Error, g.Object, at, ns+" cannot be the name of a namespace", "")
+		case o.Declared && o.Namespaces[ns] == nil:
+			level := findings.Warning
+			if o.open {
+				level = findings.Note
+			}
+			o.note(ruleMissing, level, g.Object, at, "target namespace "+ns+" is not in the tree", "")
+		}
+	}
+}
+
+// judgeCopies reports copied CSVs that OLM deletes, or that show the target namespaces to the users of one of them. The
+// copies of a CSV are one finding. Those of a release that OLM updates go with it, and a dump may lack the namespace of
+// the original.
+func (o *simulation) judgeCopies() {
+	gone, untargeted := map[[2]string][]*csv{}, map[[2]string][]*csv{} // by namespace and name of the original
+	for _, v := range o.copied {
+		if targets, ok := v.Annotations[olm.AnnotationTargets]; ok { // OLM: operatorgroup.go, copyToNamespace
+			o.note(ruleLeak, findings.Warning, v.Object, `metadata.annotations["`+olm.AnnotationTargets+`"]`,
+				fmt.Sprintf("a copied CSV shows the target namespaces %q to the users of namespace %s", targets,
+					v.Namespace), "remove it from the tree")
+		}
+		original := [2]string{v.Original, v.Name}
+		dumped := v.observed && len(o.groupsIn[v.Original])+len(o.csvsIn[v.Original]) == 0
+		switch source := o.inNamespace(v.Original, v.Name); {
+		case source == nil && len(o.called[original]) == 0 && !dumped:
+			gone[original] = append(gone[original], v)
+		case source != nil && source.phase != v1alpha1.CSVPhaseNone && !slices.Contains(o.copies(source), v.Namespace):
+			untargeted[original] = append(untargeted[original], v)
+		}
+	}
+	say := func(list []*csv, why string) {
+		if n := len(list) - 1; n > 0 {
+			why += fmt.Sprintf(", and those of %s", text.FirstOf(3, lists.Map(list[1:],
+				func(v *csv) string { return "namespace " + v.Namespace })))
+		}
+		o.note(ruleCopied, findings.Warning, list[0].Object, "", why, "remove it from the tree")
+	}
+	for _, list := range gone {
+		say(list, "a copy of a CSV that namespace "+cmp.Or(list[0].Original, `""`)+" does not have: OLM deletes it")
+	}
+	for _, list := range untargeted {
+		say(list, "a copy of a CSV of namespace "+list[0].Original+", whose group does not target namespace "+
+			list[0].Namespace+": OLM deletes it")
+	}
+}
+
+// judgeOwners reports CRDs that have two owners and that OLM does not report.
+func (o *simulation) judgeOwners() {
+	owners := map[string][]*csv{}
+	for _, v := range o.csvs {
+		if v.deleted || v.reason == v1alpha1.CSVReasonOwnerConflict ||
+			v.reason == v1alpha1.CSVReasonInterOperatorGroupOwnerConflict {
+			continue
+		}
+		shared := map[*csv][]string{}
+		mine := map[string]bool{}
+		for _, d := range v.CRDs.Owned {
+			if mine[d.Name] || o.shared[d.Name] {
+				continue
+			}
+			mine[d.Name] = true
+			for _, other := range owners[d.Name] {
+				if v.Namespace != other.Namespace || v.Replaces != other.Name && other.Replaces != v.Name {
+					shared[other] = append(shared[other], d.Name)
+					break // report the first owner only
+				}
+			}
+			owners[d.Name] = append(owners[d.Name], v)
+		}
+		for _, other := range slices.SortedFunc(maps.Keys(shared),
+			func(a, b *csv) int { return a.Order(b.Ordered) }) {
+			level := findings.Warning
+			if other.Name == v.Name {
+				level = findings.Note // the same version of the same operator
+			}
+			o.note(ruleOwners, level, v.where(), "spec.customresourcedefinitions", fmt.Sprintf(
+				"owns %s, as does ClusterServiceVersion %s/%s", text.FirstOf(3, shared[other]), other.Namespace,
+				other.Name), "")
+		}
+	}
+}
+
+// judgeNothing reports a tree in which there is nothing to predict, and what nothing reads any more.
+func (c *prediction) judgeNothing(objects []*manifest.Object) {
+	for _, o := range objects {
+		if o.Group() == olm.Group && o.Kind == "OperatorSource" {
+			c.note(ruleOperatorSource, findings.Warning, o, "", "nothing reads OperatorSources since OpenShift 4.6",
+				"write a CatalogSource")
+		}
+	}
+	relevant := func(o *manifest.Object) bool {
+		return o.Group() == olm.Group || o.Group() == olm.GroupV1 || o.Group() == "apiextensions.k8s.io"
+	}
+	if len(objects) > 0 && len(c.Policies) == 0 && !slices.ContainsFunc(objects, relevant) {
+		c.report(ruleNothing, findings.Warning,
+			&manifest.Error{Msg: "the tree has no objects of OLM", Tip: "check the paths"}, "")
+	}
+}
+
+// judgeTargets reports a second group of a namespace, and targets that OLM ignores or plans to remove.
+func (o *simulation) judgeTargets(g *group) {
+	if first := o.groupsIn[g.Namespace][0]; first != g {
+		o.note(ruleSeveralGroups, findings.Error, g.Object, "metadata.name",
+			fmt.Sprintf("namespace %s also has OperatorGroup %s: OLM installs nothing there", g.Namespace, first.Name),
+			"keep one of them")
+	}
+	t := olm.TargetsOf(&g.Spec)
+	if len(t.Names) > 0 && t.Selector != nil && len(t.Selector.MatchLabels)+len(t.Selector.MatchExpressions) > 0 {
+		o.note(ruleSelectorIgnored, findings.Warning, g.Object, "spec.selector",
+			"OLM ignores the selector because of targetNamespaces", "remove one of them")
+	}
+	field := "spec.targetNamespaces"
+	if t.BySelector() {
+		field = "spec.selector"
+	}
+	if t.BySelector() || len(t.Names) > 1 {
+		o.note(ruleSeveralTargets, findings.Note, g.Object, field,
+			"several target namespaces are not recommended: OLM may drop the support for them", "")
+	}
+}
+
+// judgeSubscriptions reports Subscriptions that OLM installs nothing for.
+func (o *simulation) judgeSubscriptions() {
+	for _, s := range o.Subscriptions {
+		// a CSV without group is an error of its own
+		if len(o.groupsIn[s.Namespace])+len(o.csvsIn[s.Namespace]) == 0 && o.lacking[s.Namespace] == "" {
+			o.note(ruleNoGroup, findings.Error, s.Object, "metadata.namespace",
+				"namespace "+s.Namespace+" has no OperatorGroup: OLM installs nothing there",
+				"add one, or check its path too")
+		}
+		if s.InstalledCSV != "" && s.CurrentCSV != "" && o.inNamespace(s.Namespace, s.CurrentCSV) == nil &&
+			s.CurrentCSV != s.InstalledCSV {
+			o.note(ruleNewer, findings.Note, s.Object, "status.currentCSV",
+				"a newer version waits: "+s.CurrentCSV+" is to follow "+s.InstalledCSV,
+				"approve its InstallPlan, or see why it fails")
+		}
+	}
+}
+
+// judgeDeployments reports Deployments that OLM deletes for a conflict of groups (operator.go, cleanupCSVDeployments).
+func (o *simulation) judgeDeployments(v *csv) {
+	if v.reason != v1alpha1.CSVReasonInterOperatorGroupOwnerConflict &&
+		v.reason != v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs {
+		return
+	}
+	for _, name := range v.deployments() {
+		if d := o.Deployments[v.Namespace+"/"+name]; d != nil {
+			o.note(ruleDeployment, findings.Warning, d, "",
+				"OLM deletes this Deployment, because ClusterServiceVersion "+v.Name+" has failed: "+string(v.reason),
+				"")
+		}
+	}
+}
+
+// definition is what a CRD of the tree says about its API.
+type definition struct {
+	*manifest.Object
+	of olm.Kind
+}
+
+// definitions returns the CRDs by group/kind of the objects that they define.
+func (c *prediction) definitions() map[string]definition {
+	list := map[string]definition{}
+	for _, crd := range c.CRDs {
+		k, _ := olm.DefinedKind(crd) // of another type than the API server takes: judgeFields says so
+		list[k.Group+"/"+k.Name] = definition{crd, k}
+	}
+	return list
+}
+
+// judgeFit reports custom resources that the API server refuses, or drops a field of, by their CRD in the tree. OLM's
+// own are left out: see judgeObjects. Where they cannot be judged, a finding says so. The error is that of ctx.
+func (c *prediction) judgeFit(ctx context.Context, checker crs.Checker, objects []*manifest.Object) error {
+	kinds := map[schema.GroupKind]*crs.CRD{}
+	for key, d := range c.definitions() {
+		if _, kind, _ := strings.Cut(key, "/"); d.of.Group != "" && kind != "" && d.of.Group != olm.Group {
+			kinds[schema.GroupKind{Group: d.of.Group, Kind: kind}] = &crs.CRD{Object: d.Object}
+		}
+	}
+	resources := lists.Filter(objects, func(o *manifest.Object) bool {
+		return kinds[schema.GroupKind{Group: o.Group(), Kind: o.Kind}] != nil
+	})
+	if len(resources) == 0 || checker == nil {
+		return nil
+	}
+	results, err := crs.Check(ctx, checker, kinds, resources)
+	if err != nil && ctx.Err() == nil {
+		c.report(ruleUnfit, findings.Warning, &manifest.Error{Msg: "custom resources are not judged: " + err.Error(),
+			Tip: manifest.HintOf(err)}, "")
+	}
+	for _, r := range results {
+		if !r.Served { // judgeResources says so
+			continue
+		}
+		for _, f := range r.Verdict.Create {
+			c.note(ruleUnfit, findings.Error, r.Object, f.Path, f.Path+": "+f.Message,
+				"it does not fit CustomResourceDefinition "+r.CRD.Name)
+		}
+		for _, path := range r.Verdict.Unknown {
+			c.note(ruleUnfit, findings.Warning, r.Object, path, path+": not in the schema: the API server drops it",
+				"CustomResourceDefinition "+r.CRD.Name+" does not have it")
+		}
+	}
+	return ctx.Err()
+}

@@ -1,0 +1,422 @@
+package predict
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/installer"
+	"github.com/olmgen/olmgen/internal/netpol"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/install"
+	"github.com/olmgen/olmgen/internal/olm/versions"
+	"github.com/olmgen/olmgen/internal/predict/plan"
+	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/world"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// dumpedKinds returns the kinds of which the objects of a cluster have one that the API server or a controller has
+// written, as kind/namespace: ServiceAccounts and CustomResourceDefinitions. Of the others Git has objects, too.
+func dumpedKinds(w *world.World) map[string]bool {
+	kinds := map[string]bool{}
+	for o := range w.All() {
+		key := o.Kind + "/" + o.Namespace
+		if !kinds[key] && (o.Kind == rbacv1.ServiceAccountKind || o.Kind == kindCRD) {
+			written := func(field string) bool { return o.Has("metadata", field) }
+			kinds[key] = o.Has("status") || slices.ContainsFunc([]string{"uid", "creationTimestamp", "ownerReferences"},
+				written)
+		}
+	}
+	return kinds
+}
+
+const kindCRD = "CustomResourceDefinition"
+
+// visible says which requirements of a CSV the tree shows. What it does not show counts as met.
+type visible struct{ crds, accounts, namespaced, clusterWide bool }
+
+// shows returns what the tree shows of the requirements of a CSV. OLM installs the CSV of a Subscription together with
+// what it needs, as far as its InstallPlan gets. A tree of Git has all of a CSV, or nothing: CRDs and ServiceAccounts.
+// A dump has the kinds that somebody asked for: one that it lacks is not missing in the cluster. A CSV without
+// Deployments is what a catalog says of it (olm.csv.metadata), after a play. Each namespace has a ServiceAccount. Where
+// the group is global, OLM makes ClusterRoles for what a CSV may do in its namespace, too (OLM:
+// pkg/controller/operators/olm/operatorgroup.go, ensureSingletonRBAC).
+func (c *prediction) shows(v *csv, accounts []string) visible {
+	if v.sub != nil {
+		return visible{v.whole(), v.whole(), v.whole(), v.whole()}
+	}
+	crds := slices.Concat(v.CRDs.Owned, v.CRDs.Required)
+	hasCRD := slices.ContainsFunc(crds, func(d v1alpha1.CRDDescription) bool { return c.CRD(d.Name) != nil })
+	hasAccount := slices.ContainsFunc(accounts, func(a string) bool {
+		return a != "default" && c.RBAC.Exists(rbac.Account{Namespace: v.Namespace, Name: a})
+	})
+	if !v.observed {
+		all := hasCRD || hasAccount || len(crds)+len(accounts) == 0
+		return visible{all, all, all, all}
+	}
+	if len(v.deployments()) == 0 {
+		return visible{}
+	}
+	has := func(namespace string) bool {
+		return slices.ContainsFunc(c.RBAC.Roles, func(r *rbac.Role) bool { return r.Namespace == namespace }) ||
+			slices.ContainsFunc(c.RBAC.Bindings, func(b *rbac.Binding) bool { return b.Namespace == namespace })
+	}
+	wide := has("")
+	return visible{
+		crds:        hasCRD || c.dumped[kindCRD+"/"],
+		accounts:    hasAccount || c.dumped[rbacv1.ServiceAccountKind+"/"+v.Namespace],
+		namespaced:  has(v.Namespace) || wide && v.ofGroup[olm.AnnotationTargets] == allNamespaces,
+		clusterWide: wide,
+	}
+}
+
+// needs holds the requirements of a CSV.
+type needs struct {
+	unmet  []string // what the tree does not have
+	judged bool     // the tree shows whether they are met
+	err    error    // why OLM rejects the CSV
+}
+
+// requirements returns the requirements of a CSV and caches them (OLM: pkg/controller/operators/olm/requirements.go).
+// Requirements that only a cluster knows count as met. Required APIServices change during the simulation: see
+// missingServices.
+func (c *prediction) requirements(v *csv) *needs {
+	if v.needs == nil {
+		v.needs = &needs{}
+		v.needs.unmet, v.needs.judged, v.needs.err = c.require(v)
+	}
+	return v.needs
+}
+
+func (c *prediction) require(v *csv) (unmet []string, judged bool, err error) {
+	var strategy string
+	var namespaced, clusterWide []v1alpha1.StrategyDeploymentPermissions
+	for _, e := range []*manifest.Error{
+		v.Field(&strategy, "spec", "install", "strategy"),
+		v.Field(&namespaced, "spec", "install", "spec", "permissions"),
+		v.Field(&clusterWide, "spec", "install", "spec", "clusterPermissions"),
+	} {
+		if e != nil {
+			return nil, false, e
+		}
+	}
+	if strategy != "" && strategy != v1alpha1.InstallStrategyNameDeployment {
+		return nil, false, errors.New("unrecognized install strategy")
+	}
+	var accounts []string
+	for _, p := range slices.Concat(namespaced, clusterWide) {
+		accounts = append(accounts, p.ServiceAccountName)
+		for _, rule := range p.Rules {
+			if msg := install.PermissionRule(rule); msg != "" {
+				return nil, false, errors.New(msg)
+			}
+		}
+	}
+	least, _ := v.Get("spec", "minKubeVersion")
+	version, _ := least.(string)
+	switch why, err := c.releases.MinKube(version); {
+	case err != nil:
+		unmet = []string{"spec.minKubeVersion: " + err.Error()}
+	case why != "":
+		unmet = []string{"spec.minKubeVersion: " + why}
+	}
+	shows := c.shows(v, accounts)
+	if shows == (visible{}) {
+		return unmet, len(unmet) > 0, nil
+	}
+	if shows.crds {
+		unmet = append(unmet, c.missingCRDs(v)...)
+	}
+	for _, p := range v.services() {
+		if p.Reason == v1alpha1.CSVReasonRequirementsNotMet {
+			unmet = append(unmet, p.Message)
+		}
+	}
+	if !shows.namespaced {
+		withoutRules(namespaced)
+	}
+	if !shows.clusterWide {
+		withoutRules(clusterWide)
+	}
+	unmet = append(unmet, c.missingNatives(v)...)
+	return append(unmet, c.missingAccounts(v, namespaced, clusterWide, shows.accounts)...), true, nil
+}
+
+// missingNatives returns the APIs of spec.nativeAPIs that the cluster does not serve.
+func (c *prediction) missingNatives(v *csv) (unmet []string) {
+	var native []metav1.GroupVersionKind
+	_ = v.Field(&native, "spec", "nativeAPIs") // what cannot be read is refused already
+	for _, k := range native {
+		gv := schema.GroupVersion{Group: k.Group, Version: k.Version}.String()
+		asked := manifest.New(map[string]any{"apiVersion": gv, "kind": k.Kind})
+		if _, message, _ := (plan.Plan{Target: c.releases}).Discover(c.World, gv, asked); message != "" {
+			unmet = append(unmet, fmt.Sprintf("native API %s of %s: not in the cluster", k.Kind, gv))
+		}
+	}
+	return unmet
+}
+
+func withoutRules(list []v1alpha1.StrategyDeploymentPermissions) {
+	for i := range list {
+		list[i].Rules = nil
+	}
+}
+
+// missingAccounts returns what the accounts of a CSV lack, each account once: it is not there, or the first rule that
+// it is not granted and the number of the others. all says that an account that is not in the tree does not exist.
+func (c *prediction) missingAccounts(v *csv, namespaced, clusterWide []v1alpha1.StrategyDeploymentPermissions,
+	all bool) (unmet []string) {
+	accountOf := func(p v1alpha1.StrategyDeploymentPermissions) string { return p.ServiceAccountName }
+	own, wide := lists.Group(namespaced, accountOf), lists.Group(clusterWide, accountOf)
+	for _, name := range lists.Unique(lists.Map(slices.Concat(namespaced, clusterWide), accountOf)) {
+		who := "ServiceAccount " + name + ": "
+		account := rbac.Account{Namespace: v.Namespace, Name: name}
+		object, known := c.Get("", "ServiceAccount", v.Namespace, name), all || c.RBAC.Exists(account)
+		binds := func(b *rbac.Binding) bool { return b.Binds(account) }
+		switch missing := slices.Concat(c.missingRights(v.Namespace, v.Namespace, own[name]),
+			c.missingRights(v.Namespace, "", wide[name])); {
+		case !known && !slices.ContainsFunc(c.RBAC.Bindings, binds):
+		case (known || v.whole()) && object == nil && name != "default" && (v.whole() || !c.RBAC.Exists(account)):
+			unmet = append(unmet, who+"not in the tree")
+		case known && object != nil && plan.OwnedByOther(object, v.Name): // requirements.go, permissionStatus
+			unmet = append(unmet, who+"owned by another ClusterServiceVersion")
+		case v.whole() && v.plan.result.Granted[v.Name]:
+		case len(missing) == 1:
+			unmet = append(unmet, who+missing[0])
+		case len(missing) > 1:
+			unmet = append(unmet, fmt.Sprintf("%s%s, and %s", who, missing[0], text.Count(len(missing)-1, "more rule")))
+		}
+	}
+	return unmet
+}
+
+func (c *prediction) missingCRDs(v *csv) (unmet []string) {
+	for _, same := range lists.Groups(slices.Concat(v.CRDs.Owned, v.CRDs.Required),
+		func(d v1alpha1.CRDDescription) string { return d.Name }) {
+		d := same[len(same)-1] // of two entries for a CRD OLM uses the last (api: GetAllCRDDescriptions)
+		// OLM installs an operator that owns the CRD, and that nobody looked into
+		promised := func(v *csv) bool { return v.sub != nil && !v.whole() && v.owns(d.Name) }
+		switch crd := c.CRD(d.Name); {
+		case crd == nil && slices.ContainsFunc(c.csvs, promised):
+		case crd == nil:
+			unmet = append(unmet, fmt.Sprintf("CustomResourceDefinition %s: not in the tree", d.Name))
+		case !serves(crd, d.Version):
+			unmet = append(unmet,
+				fmt.Sprintf("CustomResourceDefinition %s: version %s is not served", d.Name, d.Version))
+		case unestablished(crd) != "":
+			unmet = append(unmet, fmt.Sprintf("CustomResourceDefinition %s: %s", d.Name, unestablished(crd)))
+		}
+	}
+	return unmet
+}
+
+// unestablished returns why the API server does not serve a CRD, as far as its status says so (OLM: requirements.go,
+// requirementStatus).
+func unestablished(crd *manifest.Object) string {
+	var conditions []metav1.Condition
+	_ = crd.Field(&conditions, "status", "conditions") // what cannot be read says nothing
+	for _, kind := range []string{"NamesAccepted", "Established"} {
+		if c := meta.FindStatusCondition(conditions, kind); c != nil && c.Status == metav1.ConditionFalse {
+			return cmp.Or(c.Message, "not "+kind)
+		}
+	}
+	return ""
+}
+
+// serves reports whether a CRD serves a version. A v1beta1 CRD may name its only version in spec.version.
+func serves(crd *manifest.Object, version string) bool {
+	return slices.Contains(olm.ServedVersions(crd), version)
+}
+
+// missingRights returns the rules that a ServiceAccount of namespace home is not granted in namespace, or in the whole
+// cluster if namespace is empty. An unreadable role is a finding of its own and may allow anything.
+func (c *prediction) missingRights(home, namespace string,
+	list []v1alpha1.StrategyDeploymentPermissions) (missing []string) {
+	where := "in namespace " + namespace
+	if namespace == "" {
+		where = "in the cluster"
+	}
+	for _, p := range list {
+		for _, rule := range p.Rules {
+			if !c.RBAC.OLMAllows(rbac.Account{Namespace: home, Name: p.ServiceAccountName}, namespace, rule) {
+				missing = append(missing, fmt.Sprintf("may not, %s: %s", where, rbac.RuleText(rule)))
+			}
+		}
+	}
+	return missing
+}
+
+// judgeAccount finds what keeps OLM v1 from acting for an extension: its namespace or its account is not there, or the
+// account lacks rights. Without a known release nothing is said of accounts, and what a dump lacks may be there.
+func (c *prediction) judgeAccount(e *PlayedExtension, o Options) {
+	release := o.Target.Controllers()[0]
+	state, _ := release.State(olm.KindClusterExtension, versions.FieldAccount, versions.Standard)
+	account := rbac.Account{Namespace: e.extension.Namespace, Name: e.extension.Account}
+	named := account.Name != "" && (o.Target.Controller != nil || o.Target.OpenShift != nil)
+	missing := func(kind, namespace, name string, shown bool) bool {
+		return c.Get("", kind, namespace, name) == nil && (shown && !c.open || o.Catalogs.left(kind, namespace, name))
+	}
+	dumped := !e.object.Has("metadata", "uid") || c.dumped[rbacv1.ServiceAccountKind+"/"+account.Namespace]
+	homeless := missing("Namespace", "", account.Namespace, c.Declared)
+	gone := account.Name != "default" && missing(rbacv1.ServiceAccountKind, account.Namespace, account.Name, dumped)
+	switch uses := named && state == versions.Required; {
+	case uses && (homeless || gone):
+		// before it asks for a bundle (operator-controller: internal/operator-controller/authentication/tokengetter.go,
+		// from v1.9 on controllers/clusterextension_reconcile_steps.go, ServiceAccountValidator)
+		e.unfit, e.ours, e.noAccount, e.Unknown = false, false, true, ""
+		e.Refused = fmt.Sprintf("service account %q not found in namespace %q", account.Name, account.Namespace)
+	case e.Refused+e.Unknown != "":
+	case homeless: // what the API server says to Helm
+		e.Refused = fmt.Sprintf("failed to create resource: namespaces %q not found", account.Namespace)
+	case uses && e.fresh():
+		c.judgeRights(e, account)
+	case named && state == versions.Ignored: // controllers/clusterextension_reconcile_steps.go
+		c.note(ruleIgnoredField, findings.Warning, e.object, versions.FieldAccount, release.String()+": "+
+			versions.FieldAccount+" is deprecated, ignored, and will be removed in a future release - "+
+			"operator-controller's cluster-admin service account is used for all cluster interactions", "")
+	}
+}
+
+// judgeRights finds what an account lacks of the rights that installer-rbac grants, without those that only an update
+// or a removal takes, and without escalate and bind: who holds the rules of a role needs neither.
+func (c *prediction) judgeRights(e *PlayedExtension, account rbac.Account) {
+	if c.open && !slices.ContainsFunc(c.RBAC.Bindings, func(b *rbac.Binding) bool { return b.Binds(account) }) {
+		e.Unknown = "the rights of ServiceAccount " + account.String() + ", as which OLM v1 acts, are not in the tree"
+		return
+	}
+	needs, err := installer.Derive(e.made, installer.Options{Extension: e.Name, Escalate: true})
+	if err != nil {
+		return
+	}
+	needs.Namespaces[""] = needs.Cluster
+	for _, ns := range lists.Keys(needs.Namespaces) {
+		lacks := lists.Filter(slices.Concat(lists.Map(needs.Namespaces[ns], rbac.Atoms)...), func(a rbac.Atom) bool {
+			return !slices.Contains([]string{"update", "delete", "escalate", "bind"}, a.Verb) &&
+				!c.RBAC.Allows(account, ns, rbac.Rules([]rbac.Atom{a})[0])
+		})
+		if len(lacks) > 0 {
+			e.ours, e.Refused = true, fmt.Sprintf("ServiceAccount %s may not, in %s: %s (see olmgen installer-rbac)",
+				account, cmp.Or(ns, "the cluster"), text.FirstOf(3, lists.Map(rbac.Rules(lacks), rbac.RuleText)))
+			return
+		}
+	}
+}
+
+func (v *csv) deployments() (names []string) {
+	for i := range v.Len("spec", "install", "spec", "deployments") {
+		name, _ := v.Get("spec", "install", "spec", "deployments", strconv.Itoa(i), "name")
+		if s, ok := name.(string); ok {
+			names = append(names, s)
+		}
+	}
+	return names
+}
+
+// services returns what is wrong with the APIServices of a CSV.
+func (v *csv) services() []install.Problem {
+	return install.APIServices(v.APIServices, func(name string) bool { return slices.Contains(v.deployments(), name) })
+}
+
+// badWebhook returns why OLM rejects the webhooks of a CSV, or nil.
+func (v *csv) badWebhook() *install.Problem {
+	var definitions []v1alpha1.WebhookDescription
+	_ = v.Field(&definitions, "spec", "webhookdefinitions") // what cannot be read the API server refuses
+	if rejected := install.Rejected(definitions); len(rejected) > 0 {
+		return &rejected[0]
+	}
+	return nil
+}
+
+// lacks reports whether a CSV does not have all that it requires, as far as the tree shows.
+func (o *simulation) lacks(v *csv) bool {
+	return len(o.requirements(v).unmet) > 0 || len(o.missingServices(v)) > 0
+}
+
+// missingServices returns the required APIServices of a CSV that do not exist, as far as the tree shows (OLM:
+// pkg/controller/operators/olm/requirements.go, requirementStatus). OLM installs the CSV of a Subscription together
+// with what it needs.
+func (o *simulation) missingServices(v *csv) (unmet []string) {
+	if v.sub != nil {
+		return nil
+	}
+	for _, d := range v.APIServices.Required {
+		if why, _ := o.missingService(d); why != "" {
+			unmet = append(unmet, fmt.Sprintf("APIService %s: %s", d.GetName(), why))
+		}
+	}
+	return unmet
+}
+
+// judgeServices reports required APIServices of which the tree does not show whether they exist.
+func (o *simulation) judgeServices(v *csv) {
+	if v.phase != v1alpha1.CSVPhaseSucceeded || v.observed {
+		return
+	}
+	for i, d := range v.APIServices.Required {
+		if _, known := o.missingService(d); !known {
+			o.note(ruleRequirements, findings.Note, v.where(),
+				fmt.Sprintf("spec.apiservicedefinitions.required[%d]", i),
+				"APIService "+d.GetName()+" is not in the tree, and no CSV of it owns it: it counts as there",
+				"add the operator that serves it, or check its path too")
+		}
+	}
+}
+
+// judgeNetwork reports what NetworkPolicies of the tree cut off of the pods of a CSV.
+func (o *simulation) judgeNetwork(v *csv) {
+	operator := v.release()
+	if v.Copied || v.deleted || operator == nil {
+		return
+	}
+	if o.network == nil {
+		o.network = netpol.Namespaces(slices.Collect(o.All()), false)
+	}
+	for _, g := range o.network[v.Namespace].Gaps(operator.ClusterServiceVersion) {
+		o.note(ruleNetwork, g.Severity, g.Policy, g.Field, g.Message, "add a rule that lets it through")
+	}
+}
+
+// missingService returns why an APIService does not exist, or "", and whether the tree shows it. An APIService that a
+// CSV of the tree owns exists once OLM has installed that CSV. The API server creates those of Kubernetes' own groups
+// and of CRDs. Any other may exist outside of the tree, unless the tree is a dump that has all APIServices, Kubernetes'
+// own among them.
+func (o *simulation) missingService(d v1alpha1.APIServiceDescription) (why string, known bool) {
+	owners, object := o.owning[d.GetName()], o.APIServices[d.GetName()]
+	var conditions []metav1.Condition
+	if object != nil {
+		_ = object.Field(&conditions, "status", "conditions") // what cannot be read says nothing
+	}
+	switch available := meta.FindStatusCondition(conditions, "Available"); {
+	case available != nil && available.Status != metav1.ConditionTrue: // install/apiservice.go, IsAPIServiceAvailable
+		return "not available", true
+	case object != nil, o.serving[d.GetName()] != nil, olm.BuiltinGroup(d.Group), o.defines(d):
+		return "", true
+	case len(owners) > 0:
+		return fmt.Sprintf("ClusterServiceVersion %s/%s, which owns it, is not installed", owners[0].Namespace,
+			owners[0].Name), true
+	case o.APIServices["v1.apps"] != nil:
+		return "not in the tree", true
+	}
+	return "", false
+}
+
+func (c *prediction) defines(d v1alpha1.APIServiceDescription) bool {
+	for _, crd := range c.CRDs {
+		if k, _ := olm.DefinedKind(crd); k.Group == d.Group && k.Name == d.Kind && serves(crd, d.Version) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,170 @@
+package predict
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/blang/semver/v4"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/crdify/pkg/config"
+	"sigs.k8s.io/crdify/pkg/runner"
+	"sigs.k8s.io/crdify/pkg/validations/property"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/versions"
+	"github.com/olmgen/olmgen/internal/predict/upgrade"
+	"github.com/olmgen/olmgen/internal/world"
+	"github.com/olmgen/olmgen/internal/writes"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Refusals returns what the API server refuses of objects that a person or an engine applies: one error for each field
+// at fault. existing returns what an object takes the place of, or nil; what is read from a cluster is not asked about.
+// The release of the cluster may be nil. The error is that of the API.
+func Refusals(ctx context.Context, api writes.Checker, release *semver.Version, objects []*manifest.Object,
+	existing func(*manifest.Object) *manifest.Object) (list []findings.Finding, err error) {
+	var asked []writes.Write
+	var answers []writes.Answer
+	var of []*manifest.Object
+	for _, o := range objects {
+		if api == nil || !olm.BuiltinGroup(o.Group()) || o.Has("metadata", "uid") || o.Name == "" {
+			continue
+		}
+		w, err := writes.Of(existing(o), o)
+		if err != nil { // it is reported where it is read
+			continue
+		}
+		asked, of = append(asked, w), append(of, o)
+	}
+	if len(asked) > 0 {
+		if answers, err = api.Check(ctx, asked); err != nil {
+			return nil, err
+		}
+	}
+	for _, o := range ofOLMv1(objects, olm.KindClusterExtension) {
+		if old := existing(o); old != nil {
+			answers, of = append(answers, changed(old, o)), append(of, o)
+		}
+	}
+	for i, a := range answers {
+		if len(a.Causes) == 0 {
+			continue
+		}
+		severity, unless := level(of[i], a.Causes)
+		for _, cause := range a.Causes {
+			file, line := of[i].PlaceOf(cause.Field)
+			list = append(list, findings.Finding{Rule: upgrade.RuleRefused.ID, Level: severity, File: file,
+				Line: line, Object: of[i].Identity(),
+				Message: writes.Who(release) + " refuses " + cause.String(), Hint: unless})
+		}
+	}
+	return list, nil
+}
+
+// changed returns what the API server says to a ClusterExtension of which a field changes that its CRD fixes.
+func changed(old, o *manifest.Object) (a writes.Answer) {
+	for _, at := range olm.ImmutableFields(o.Group(), o.Kind) {
+		path := strings.Split(at, ".")
+		is, _ := o.Get(path...)
+		if was, _ := old.Get(path...); was != nil && is != nil && olm.Text(was) != olm.Text(is) {
+			message := field.Invalid(nil, is, path[len(path)-1]+" is immutable").ErrorBody()
+			a.Causes = append(a.Causes, writes.Cause{Field: at, Message: message})
+		}
+	}
+	return a
+}
+
+// level returns how bad it is that the API server refuses an object as it stands, and when it does not refuse it:
+// another program may write into the text, and the cluster may have the rest of the object.
+func level(o *manifest.Object, causes []writes.Cause) (findings.Severity, string) {
+	if field := olm.Placeholder(o); field != "" {
+		return findings.Note, "another program may replace what " + field + " has before it is applied"
+	}
+	if slices.ContainsFunc(causes, func(c writes.Cause) bool { return c.Missing }) {
+		return findings.Warning, "it is taken if the cluster has the object already: an apply merges the two"
+	}
+	return findings.Error, ""
+}
+
+// preflight asks what OLM v1 asks before it changes a CRD of the cluster. Before that, Helm refuses what is in the way
+// of a ClusterExtension that has nothing installed (operator-controller:
+// internal/operator-controller/applier/helm.go, Apply).
+func (c *prediction) preflight(ctx context.Context, e *PlayedExtension, o Options) error {
+	q, release := e.asked, o.Target.Controllers()[0]
+	enforcement, _ := e.object.Get("spec", "install", "preflight", "crdUpgradeSafety", "enforcement")
+	if len(e.made) == 0 || q.Installed == nil || q.Installed.Name == e.Bundle || enforcement == "None" {
+		return nil
+	}
+	was := &PlayedExtension{object: e.object, extension: q.kept(o.Catalogs)}
+	if was.extension == nil {
+		was.Unknown = "no catalog has " + q.Installed.Name
+	} else if err := was.open(ctx, o); err != nil {
+		return err
+	}
+	shipped, unseen := olm.CRDs(was.made), cmp.Or(was.Unknown, was.Refused, was.partial)
+	var refused []string
+	for _, now := range e.made {
+		live := cmp.Or(c.CRD(now.Name), shipped[now.Name])
+		if now.Kind != kindCRD || live == nil && unseen == "" { // it is new
+			continue
+		}
+		words, err := []string(nil), errors.New(unseen)
+		if live != nil {
+			words, err = refusal(live, now)
+		}
+		if _, asks := release.Does(versions.AsksCrdify); err != nil {
+			e.differs = fmt.Sprintf("whether OLM v1 changes CRD %s is not known: %s", now.Name,
+				text.OneLine(err.Error()))
+		} else if !asks && !world.Same(live, now) {
+			e.differs = fmt.Sprintf("its CRDs are checked by crdify v0.6: what %s says may differ", release)
+		}
+		if len(words) > 0 {
+			words[0] = fmt.Sprintf("validating upgrade for CRD %q: %s", now.Name, words[0])
+			refused, e.by = append(refused, words...), " (preflight crdUpgradeSafety)"
+		}
+	}
+	e.Refused = strings.Join(refused, "\n")
+	return nil
+}
+
+// crdUpgradeSafety is how OLM v1.11 asks crdify (operator-controller:
+// internal/operator-controller/rukpak/preflights/crdupgradesafety/crdupgradesafety.go, defaultConfig).
+var crdUpgradeSafety = config.Config{Conversion: config.ConversionPolicyIgnore, Validations: []config.ValidationConfig{
+	{Name: "description", Enforcement: config.EnforcementPolicyNone},
+	{Name: "enum", Enforcement: config.EnforcementPolicyError,
+		Configuration: map[string]any{"additionPolicy": property.AdditionPolicyAllow}},
+}}
+
+// refusal returns why OLM v1 does not put a CRD in the place of a live one, in its words and sorted. Of changes that
+// crdify does not know it has no details.
+func refusal(live, now *manifest.Object) (words []string, err error) {
+	asked, err := runner.New(&crdUpgradeSafety, runner.DefaultRegistry())
+	before, errBefore := (&crs.CRD{Object: live}).Decode()
+	after, errAfter := (&crs.CRD{Object: now}).Decode()
+	if err := cmp.Or(err, errBefore, errAfter); err != nil {
+		return nil, err
+	}
+	for _, v := range slices.Concat(before.Spec.Versions, after.Spec.Versions) {
+		if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
+			return nil, fmt.Errorf("version %s has no schema", v.Name)
+		}
+	}
+	before.Status.StoredVersions, _ = olm.StoredVersions(live)
+	for line := range strings.Lines(asked.Run(before, after).RenderPlainText()) {
+		// an error is: - VERSION - FIELD - CHECK - ERROR - TEXT; details have tabs
+		at, why, is := strings.Cut(strings.TrimPrefix(line, "- "), " - ERROR - ")
+		if is && !strings.Contains(at, "\t") {
+			why = strings.TrimSuffix(strings.TrimSpace(why), " :")
+			words = append(words, strings.ReplaceAll(at, " - ", ": ")+": "+why)
+		}
+	}
+	slices.Sort(words)
+	return words, nil
+}
