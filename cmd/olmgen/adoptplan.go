@@ -173,25 +173,25 @@ func (f *adoptFlags) rendered(cmd *cobra.Command, state *adopt.State, file strin
 func (f *adoptFlags) commands(d *dump.Dump, file string, dumps, refused []string) adopt.Commands {
 	words := func(flag string, values []string) (out string) {
 		for _, v := range values {
-			out += " --" + flag + " " + adopt.Quote(v)
+			out += " --" + flag + " " + text.Shell(v)
 		}
 		return out
 	}
 	where := words("namespace", f.choice.Namespaces) + words("except", f.choice.Except)
 	chosen, sources := words("package", f.choice.Packages)+where, words("source", f.sources)
-	paths := lists.Map(dumps, adopt.Quote)
+	paths := lists.Map(dumps, text.Shell)
 	of := strings.Join(paths, " ")
 	part := words("package", refused) + where
-	verify := "olmgen adopt --verify " + of + " -f " + adopt.Quote(file) + chosen
+	verify := "olmgen adopt --verify " + of + " -f " + text.Shell(file) + chosen
 	known := besides(f.plan, ".known.json")
 	return adopt.Commands{
-		Since: d.Command() + " | olmgen adopt --verify -" + words("since", dumps) + " -f " + adopt.Quote(file) +
+		Since: d.Command() + " | olmgen adopt --verify -" + words("since", dumps) + " -f " + text.Shell(file) +
 			chosen,
 		Backup: "olmgen adopt " + of + chosen + sources + " --before before --force",
 		Part: []string{"olmgen adopt " + of + " --to plain" + part + sources + " -o " + adopt.PartDirectory + ".yaml " +
 			"--directory " + adopt.PartDirectory + " --force", "olmgen render -f " + adopt.PartDirectory + ".yaml"},
-		Render: "olmgen render -f " + adopt.Quote(file),
-		Verify: verify, VerifyKnown: verify + " --baseline " + adopt.Quote(known), Known: known,
-		Again: dump.Command() + " | olmgen adopt --verify - -f " + adopt.Quote(file) + chosen,
+		Render: "olmgen render -f " + text.Shell(file),
+		Verify: verify, VerifyKnown: verify + " --baseline " + text.Shell(known), Known: known,
+		Again: dump.Command() + " | olmgen adopt --verify - -f " + text.Shell(file) + chosen,
 	}
 }

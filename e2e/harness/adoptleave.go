@@ -21,6 +21,7 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/adopt"
 	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/text"
 )
 
 // form is where a plan leads.
@@ -82,7 +83,7 @@ func (a *adoption) plan(ctx context.Context, f form) (*departure, error) {
 		return nil, err
 	}
 	for _, csv := range slices.Sorted(maps.Keys(sources)) {
-		command += " --source " + adopt.Quote(csv+"="+sources[csv])
+		command += " --source " + text.Shell(csv+"="+sources[csv])
 	}
 	dumped := "$(olmgen adopt --print-kubectl) > dump.yaml\n"
 	if a.managed {
@@ -142,7 +143,7 @@ func (p *departure) withoutCertManager() {
 		return strings.Contains(row, "cert-manager.io ")
 	})
 	assigned := regexp.MustCompile(`(?m)^created=(?:'[^']*'|\S+)$`)
-	p.lists = assigned.ReplaceAllLiteralString(p.lists, "created="+adopt.Quote(strings.Join(created, "\n")))
+	p.lists = assigned.ReplaceAllLiteralString(p.lists, "created="+text.Shell(strings.Join(created, "\n")))
 	if len(created) == 0 {
 		loop := func(c string) bool { return strings.HasPrefix(c, `echo "$created" |`) }
 		for i := range p.steps {
@@ -358,7 +359,7 @@ func (a *adoption) follow(ctx context.Context, p *departure, title string, comma
 		case a.kills && !strings.HasPrefix(line, "#"):
 			moments := []string{"0.05", "0.1", "0.2", "0.4"} // of a command that takes half a second
 			script = append(script, "timeout -s KILL "+moments[ran%len(moments)]+" sh -c "+
-				adopt.Quote("set -eu\n"+p.lists+"\n"+line)+" >/dev/null 2>&1 || true", line)
+				text.Shell("set -eu\n"+p.lists+"\n"+line)+" >/dev/null 2>&1 || true", line)
 		default:
 			script = append(script, line)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/olmgen/olmgen/cmd/internal/adopt"
 	"github.com/olmgen/olmgen/golden/equal"
+	"github.com/olmgen/olmgen/internal/base/text"
 )
 
 // atNight is a cluster with two operators in which somebody does something between the dump and the point of the plan.
@@ -377,7 +378,7 @@ func (n *night) deletedInTurns(ctx context.Context, p *departure, point adopt.St
 		return err
 	}
 	killed := point.Run[len(point.Run)-1]
-	waits := "timeout -s KILL 20 sh -c " + adopt.Quote("set -eu\n"+p.lists+"\n"+killed) +
+	waits := "timeout -s KILL 20 sh -c " + text.Shell("set -eu\n"+p.lists+"\n"+killed) +
 		" && { echo the delete does not wait; exit 1; } || true"
 	if _, err := n.follow(ctx, p, "guard, and a delete that waits", slices.Concat(point.Guard,
 		point.Run[:len(point.Run)-1], []string{waits})); err != nil {

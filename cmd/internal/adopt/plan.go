@@ -66,8 +66,6 @@ type Step struct {
 	Irreversible bool     // from here on there is no undo, but the way back
 }
 
-const manager = "olmgen"
-
 type planner struct {
 	Options
 	state     *State
@@ -101,17 +99,8 @@ func NewPlan(s *State, rendered, asOLM []map[string]any, o Options) (*Plan, erro
 		p.plan.About += ", as of " + at + ", the newest time in " + strings.Join(o.Dumps, " ")
 	}
 	p.lists()
-	p.before()
-	switch {
-	case len(p.departure.operators) > 0:
-		p.leave()
-	case o.To == generate.ProfileOLM || o.To == generate.ProfileSubscription:
-		p.takeOver(p.apply(), "OLM goes on and keeps writing the same objects.")
-		p.add(Step{Title: "Verify", Text: []string{"Nothing differs but what the review has named."},
-			Run: []string{p.Commands.Again}})
-	}
-	if o.To == generate.ProfileClusterExtension {
-		p.migrate()
+	if err := p.steps(); err != nil {
+		return nil, err
 	}
 	p.plan.About += ". " + p.down()
 	for _, l := range p.plan.Lists {
@@ -135,14 +124,11 @@ func (s *State) Leaving(to generate.Profile) []*Operator {
 // PartDirectory has the operators that leave OLM, if OLM v1 takes others over.
 const PartDirectory = "without-olm"
 
-func (p *planner) add(s Step) { p.plan.Steps = append(p.plan.Steps, s) }
-
 // names are those of the lists.
 const (
-	operatorsList, groupsList, subscriptionsList = "operators", "groups", "subscriptions"
-	selectorsList, deletedList, createdList      = "selectors", "deleted", "created"
-	movedList, directoriesList                   = "moved", "directories"
-	certificatesList, injectedList               = "certificates", "injected"
+	operatorsList, subscriptionsList, selectorsList        = "operators", "subscriptions", "selectors"
+	deletedList, createdList, certificatesList             = "deleted", "created", "certificates"
+	injectedList, labelledList, movedList, directoriesList = "injected", "labelled", "moved", "directories"
 )
 
 // word is what the API server takes as a name. A row of a list is words, and an option of kubectl is none.
@@ -161,14 +147,13 @@ func (l List) check() error {
 	return nil
 }
 
-// each returns the loop that runs commands for each row of a list; nothing for a list without rows.
-func (p *planner) each(name string, commands ...string) []string {
+// each returns the loop that runs a command for each row of a list; "" for a list without rows.
+func (p *planner) each(name, command string) string {
 	l := p.list(name)
 	if len(l.Rows) == 0 {
-		return nil
+		return ""
 	}
-	return []string{fmt.Sprintf(`echo "$%s" | while read -r %s; do %s; done`, name, l.Columns,
-		strings.Join(commands, "; "))}
+	return fmt.Sprintf(`echo "$%s" | while read -r %s; do %s; done`, name, l.Columns, command)
 }
 
 // list returns a list; it has no rows if it was left out.
@@ -184,7 +169,8 @@ func (p *planner) lists() {
 			p.plan.Lists = append(p.plan.Lists, List{name, columns, rows})
 		}
 	}
-	var operators, groups, subscriptions, selectors, deleted []string
+	var operators, subscriptions, selectors, deleted []string
+	groups := map[*dump.Object]bool{}
 	for _, o := range d.operators {
 		selectors = append(selectors, ofOwner(o.CSV.Name, o.Group.Namespace, v1alpha1.ClusterServiceVersionKind),
 			olm.LabelOwner+"="+o.CSV.Name+","+olm.LabelCopiedFrom+"="+o.Group.Namespace)
@@ -198,7 +184,7 @@ func (p *planner) lists() {
 	}
 	for _, g := range p.state.Groups {
 		if d.takesNamespace(g.Namespace) {
-			groups = append(groups, g.Name+" "+g.Namespace)
+			groups[g.Object] = true
 			selectors = append(selectors, ofOwner(g.Name, g.Namespace, operatorsv1.OperatorGroupKind))
 		}
 	}
@@ -206,7 +192,7 @@ func (p *planner) lists() {
 		switch {
 		case o.Kind == v1alpha1.SubscriptionKind && d.about(o),
 			o.Kind == v1alpha1.InstallPlanKind && d.takesNamespace(o.Namespace),
-			o.Kind == operatorsv1.OperatorGroupKind && slices.Contains(groups, o.Name+" "+o.Namespace), d.deletes(o):
+			groups[o], d.deletes(o):
 			deleted = append(deleted, row(o))
 		}
 	}
@@ -222,7 +208,6 @@ func (p *planner) lists() {
 		return c.Verdict == RenderedOnly && made && c.kind != crdKind && c.kind != "Namespace"
 	}), func(c Compared) string { return c.name })
 	add(operatorsList, "csv ns component", operators)
-	add(groupsList, "group ns", groups)
 	add(subscriptionsList, "sub ns csv updated", subscriptions)
 	add(selectorsList, "selector", selectors)
 	add(deletedList, "kind name ns", deleted)
@@ -231,6 +216,12 @@ func (p *planner) lists() {
 	certificates, injected := p.certificates()
 	add(certificatesList, "name ns secret", certificates)
 	add(injectedList, "kind name secret ns", injected)
+	if len(d.operators) > 0 {
+		add(labelledList, "", []string{p.labelled()})
+	}
+	if p.To == generate.ProfileClusterExtension {
+		add(movedList, "sub ns flags", p.moved())
+	}
 }
 
 const timeFormat = "2006-01-02T15:04:05Z"
@@ -250,50 +241,6 @@ func resourceOf(apiVersion, kind string) string {
 	return strings.TrimSuffix(strings.ToLower(kind)+"."+group, ".")
 }
 
-// named are the arguments of kubectl for a row of a list that row has made.
-const named = `"$kind" "$name" ${ns:+-n "$ns"}`
-
-// deletion deletes an object and leaves what it owns. It may run twice: an object that is gone is no error.
-const deletion = "kubectl delete " + named + " --ignore-not-found --cascade=orphan"
-
-// before is what changes nothing: the backup and the review.
-func (p *planner) before() {
-	s := Step{Title: "Back up, render, review and commit",
-		Text: []string{"The first command fails if an operator has changed since the dump, or what is rendered was " +
-			"edited: make a new dump, and plan again. before/ and before-*/ then have their objects as they are in " +
-			"the dump, hand edits included, but no Secrets: certificates and passwords are not in it. The comparison " +
-			"lists what applying changes; the last commands ask the API server, and change nothing. Undo: " +
-			"`git revert HEAD`."},
-		Run: []string{p.Commands.Since, p.Commands.Backup, p.Commands.Render, p.Commands.Verify}}
-	s.Text = append(s.Text, p.plan.Warnings...)
-	if len(p.plan.Known) > 0 {
-		s.Run[3] = p.Commands.VerifyKnown
-		s.Text = append(s.Text, p.harm()+": "+p.Commands.Known+" lists that, and the comparison fails for "+
-			"everything else.")
-	}
-	if refused := p.result.named(func(c Compared) bool { return len(c.Immutable) > 0 }); len(refused) > 0 {
-		s.Text = append(s.Text, "The API server refuses to change "+text.And(refused)+": bring the file to what "+
-			"the cluster has.")
-	}
-	if len(p.departure.operators) > 0 {
-		s.Run = append(s.Run, p.each(createdList, notThere)...)
-		if p.To != generate.ProfileClusterExtension {
-			s.Run = append(s.Run, p.apply("--dry-run=server")...)
-		}
-	}
-	p.add(s)
-	if by := p.state.bringers(p.departure.operators); len(by) > 0 {
-		p.add(Step{Title: "Stop what would bring the operators back", Text: []string{"These apply objects of the " +
-			"operators. Suspend them, or take the objects out of what they apply, without pruning:\n* " +
-			strings.Join(by, "\n* ") + "\n\nUndo: resume them."}})
-	}
-}
-
-// notThere fails for an object that somebody else has made since the dump, which the undo would delete.
-const notThere = "by=$(kubectl get " + named + " --ignore-not-found --show-managed-fields -o " +
-	"'jsonpath={.metadata.managedFields[*].manager}'); " + `case " $by " in "  "|*" ` + manager + ` "*) ;; *) ` +
-	`echo "$kind $ns/$name is there: $by made it" >&2; exit 1;; esac`
-
 func (p *planner) harm() string {
 	var out []string
 	names := p.plan.Restarts()
@@ -302,6 +249,9 @@ func (p *planner) harm() string {
 	}
 	if n := len(p.plan.Known) - len(names); n > 0 {
 		out = append(out, "the comparison has "+text.Count(n, "finding")+" about lost rights")
+	}
+	if len(out) == 0 {
+		return ""
 	}
 	return "If this plan is followed, " + text.And(out)
 }
@@ -319,73 +269,37 @@ func (p *planner) directories() (list []string) {
 // rendersTo returns the directory that the file renders to, from the one in which the commands run.
 func (o *Options) rendersTo() string { return path.Join(filepath.ToSlash(o.Dir), o.Directory) }
 
-// apply returns the commands that apply what is rendered. No kustomization.yaml lists the directory of a tenant.
-func (p *planner) apply(options ...string) []string {
+// eachDirectory returns a command for what is rendered. No kustomization.yaml lists the directory of a tenant.
+func (p *planner) eachDirectory(command func(dir string) string) string {
 	if len(p.Parts) == 0 {
-		return []string{applied(Quote(p.rendersTo()), options...)}
+		return command(text.Shell(p.rendersTo()))
 	}
-	return p.each(directoriesList, applied(`"$dir"`, options...))
+	return p.each(directoriesList, command(`"$dir"`))
 }
 
-// kept returns the commands that add what applying is about to replace to the backup: nothing can keep others from
-// writing between the guard and the apply.
-func (p *planner) kept() []string {
-	if len(p.Parts) == 0 {
-		return []string{keptOf(Quote(p.rendersTo()))}
-	}
-	return p.each(directoriesList, keptOf(`"$dir"`))
-}
-
-func keptOf(dir string) string {
+// kept returns the command that adds what applying a directory is about to replace to the backup: nothing can keep
+// others from writing between the guard and the apply.
+func kept(dir string) string {
 	return "{ echo ---; kubectl get --ignore-not-found --show-managed-fields -o yaml -k " + dir +
 		"; } >> before/replaced.yaml"
 }
 
-// takeOver applies what is rendered, and then runs other commands. The undo brings the objects of the backup back and
-// removes what the take-over has created. CRDs and Namespaces stay: others may use them.
-func (p *planner) takeOver(apply []string, why string, then ...string) {
-	p.add(Step{Title: "Take the objects over", Text: []string{why}, Run: append(apply, then...),
-		Undo: append([]string{applied("before")}, p.each(createdList, deletion)...)})
-}
-
 // applied returns the command that applies a directory, which is a word of the shell.
-func applied(dir string, options ...string) string {
-	return strings.Join(append([]string{"kubectl apply --server-side --force-conflicts --field-manager=" + manager +
-		" -k " + dir}, options...), " ")
+func applied(dir string) string {
+	return "kubectl apply --server-side --force-conflicts --field-manager=olmgen -k " + dir
 }
 
-// migrate hands operators to the migration of the OLM project.
-func (p *planner) migrate() {
-	var moved []string
+func tried(dir string) string { return applied(dir) + " --dry-run=server" }
+
+// moved returns the rows of the operators that the migration of the OLM project takes.
+func (p *planner) moved() (rows []string) {
 	for _, o := range p.state.All() {
 		if m := p.state.Migration(o); m.Possible() {
-			moved = append(moved, strings.TrimSpace(o.Subscription.Name+" "+o.Group.Namespace+" "+
+			rows = append(rows, strings.TrimSpace(o.Subscription.Name+" "+o.Group.Namespace+" "+
 				strings.Join(m.Acknowledgements(), " ")))
 		}
 	}
-	if len(moved) == 0 {
-		return
-	}
-	p.plan.Lists = append(p.plan.Lists, List{movedList, "sub ns flags", moved})
-	p.add(Step{Title: "Migrate what OLM v1 takes", Irreversible: true,
-		Text: []string{"A ClusterExtension alone does not take over objects that exist: OLM v1 refuses objects that " +
-			"are not its own. The migration of the OLM project (operator-framework/library-olm) hands them over, " +
-			"one operator at a time. It makes ClusterObjectSets, for which OLM v1 needs its feature gate " +
-			"BoxcutterRuntime. The tests of olmgen cannot run it: try it in a test cluster first. The way back of " +
-			"one is `migrate-operators-v0-to-v1 rollback`. olmgen installer-rbac says which rights an installer " +
-			"needs at least."},
-		Run: slices.Concat([]string{"migrate-catalogs-v0-to-v1 --dry-run", "migrate-catalogs-v0-to-v1"},
-			p.each(movedList, `migrate-operators-v0-to-v1 convert "$sub" -n "$ns" $flags`),
-			[]string{"kubectl get clustercatalogs,clusterextensions"})})
-	p.takeOver(p.apply(), "Git has the ClusterExtensions, and the ClusterRoles for users that OLM v1 does not make.")
-}
-
-// Quote quotes a word for a shell.
-func Quote(s string) string {
-	if plain := regexp.MustCompile(`^[\w./:@=-]+$`); plain.MatchString(s) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	return rows
 }
 
 // engineNotes say what Argo CD and Flux have to know while objects are taken over.
@@ -408,7 +322,7 @@ func (p *Plan) Markdown(script, back string) []byte {
 	fmt.Fprintf(&b, "# From OLM v0 to profile %s\n\n%s %s has these commands, and the lists that they read at its "+
 		"top. Run them step by step in a shell with `set -eu`, in the directory from which this file is %s. If a "+
 		"command fails, mend what it names, and run its step again as a whole: each command can run twice, and leaves "+
-		"what is done.", p.To, p.About, script, Quote(p.File))
+		"what is done.", p.To, p.About, script, text.Shell(p.File))
 	if len(p.Back) > 0 {
 		fmt.Fprintf(&b, " %s is the way back.", back)
 	}
@@ -436,13 +350,13 @@ func (p *Plan) header(b *strings.Builder, about string) {
 	fmt.Fprintf(b, "#!/bin/sh\n# %s\necho 'This script is to be read: run its commands step by step.' >&2\nexit "+
 		"1\n\nset -eu\n", about)
 	if p.File != "" {
-		fmt.Fprintf(b, "test -f %s # the directory in which the commands run\n", Quote(p.File))
+		fmt.Fprintf(b, "test -f %s # the directory in which the commands run\n", text.Shell(p.File))
 	}
 	for _, l := range p.Lists {
 		if l.Columns != "" {
 			fmt.Fprintf(b, "# %s\n", l.Columns)
 		}
-		fmt.Fprintf(b, "%s=%s\n", l.Name, Quote(strings.Join(l.Rows, "\n")))
+		fmt.Fprintf(b, "%s=%s\n", l.Name, text.Shell(strings.Join(l.Rows, "\n")))
 	}
 }
 

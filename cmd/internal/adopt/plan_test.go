@@ -12,6 +12,7 @@ import (
 
 	"github.com/olmgen/olmgen/cmd/internal/adopt"
 	"github.com/olmgen/olmgen/generate"
+	words "github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -227,7 +228,7 @@ func TestOverrides(t *testing.T) {
 func script(p *adopt.Plan, commands ...string) string {
 	out := "set -eu\n"
 	for _, l := range p.Lists {
-		out += l.Name + "=" + adopt.Quote(strings.Join(l.Rows, "\n")) + "\n"
+		out += l.Name + "=" + words.Shell(strings.Join(l.Rows, "\n")) + "\n"
 	}
 	return out + strings.Join(commands, "\n")
 }
@@ -354,7 +355,7 @@ func TestWayBack(t *testing.T) {
 		s, out := adopted(t, name, o)
 		p := planOf(t, s, out, o)
 		b := s.Backup(asMaps(t, declared(t, s, adopt.Options{})))
-		files := "mkdir before; printf %s " + adopt.Quote(string(b.Owned)) + " > before/owners.yaml; printf %s " + adopt.Quote(string(b.Owners)) + " > before/owners.txt"
+		files := "mkdir before; printf %s " + words.Shell(string(b.Owned)) + " > before/owners.yaml; printf %s " + words.Shell(string(b.Owners)) + " > before/owners.txt"
 		said, err := run(t, p, files, p.Back...)
 		if err != nil {
 			t.Fatalf("%s: %v: %s", name, err, said)

@@ -7,8 +7,6 @@ set -eu
 # csv ns component
 operators='tug.v1.0.0 bay tug.bay
 ferry.v1.0.0 harbour ferry.harbour'
-# group ns
-groups='og harbour'
 # sub ns csv updated
 subscriptions='ferry-sub harbour ferry.v1.0.0 2026-01-01T00:00:00Z'
 # selector
@@ -28,7 +26,7 @@ operators.operators.coreos.com tug.bay
 operators.operators.coreos.com ferry.harbour'
 # kind name ns
 created='services new harbour'
-labelled='deployments.apps,serviceaccounts,roles.rbac.authorization.k8s.io,rolebindings.rbac.authorization.k8s.io,clusterroles.rbac.authorization.k8s.io,clusterrolebindings.rbac.authorization.k8s.io,statefulsets.apps,daemonsets.apps,jobs.batch,cronjobs.batch,persistentvolumeclaims,ingresses.networking.k8s.io,services,configmaps,networkpolicies.networking.k8s.io,poddisruptionbudgets.policy,priorityclasses.scheduling.k8s.io,customresourcedefinitions.apiextensions.k8s.io,apiservices.apiregistration.k8s.io,validatingwebhookconfigurations.admissionregistration.k8s.io,mutatingwebhookconfigurations.admissionregistration.k8s.io'
+labelled=deployments.apps,serviceaccounts,roles.rbac.authorization.k8s.io,rolebindings.rbac.authorization.k8s.io,clusterroles.rbac.authorization.k8s.io,clusterrolebindings.rbac.authorization.k8s.io,statefulsets.apps,daemonsets.apps,jobs.batch,cronjobs.batch,persistentvolumeclaims,ingresses.networking.k8s.io,services,configmaps,networkpolicies.networking.k8s.io,poddisruptionbudgets.policy,priorityclasses.scheduling.k8s.io,customresourcedefinitions.apiextensions.k8s.io,apiservices.apiregistration.k8s.io,validatingwebhookconfigurations.admissionregistration.k8s.io,mutatingwebhookconfigurations.admissionregistration.k8s.io
 
 # 1. Back up, render, review and commit
 SINCE
@@ -75,8 +73,6 @@ set -eu
 # csv ns component
 operators='tug.v1.0.0 bay tug.bay
 ferry.v1.0.0 harbour ferry.harbour'
-# group ns
-groups='og harbour'
 # sub ns csv updated
 subscriptions='ferry-sub harbour ferry.v1.0.0 2026-01-01T00:00:00Z'
 # selector
@@ -96,7 +92,7 @@ operators.operators.coreos.com tug.bay
 operators.operators.coreos.com ferry.harbour'
 # kind name ns
 created='services new harbour'
-labelled='deployments.apps,serviceaccounts,roles.rbac.authorization.k8s.io,rolebindings.rbac.authorization.k8s.io,clusterroles.rbac.authorization.k8s.io,clusterrolebindings.rbac.authorization.k8s.io,statefulsets.apps,daemonsets.apps,jobs.batch,cronjobs.batch,persistentvolumeclaims,ingresses.networking.k8s.io,services,configmaps,networkpolicies.networking.k8s.io,poddisruptionbudgets.policy,priorityclasses.scheduling.k8s.io,customresourcedefinitions.apiextensions.k8s.io,apiservices.apiregistration.k8s.io,validatingwebhookconfigurations.admissionregistration.k8s.io,mutatingwebhookconfigurations.admissionregistration.k8s.io'
+labelled=deployments.apps,serviceaccounts,roles.rbac.authorization.k8s.io,rolebindings.rbac.authorization.k8s.io,clusterroles.rbac.authorization.k8s.io,clusterrolebindings.rbac.authorization.k8s.io,statefulsets.apps,daemonsets.apps,jobs.batch,cronjobs.batch,persistentvolumeclaims,ingresses.networking.k8s.io,services,configmaps,networkpolicies.networking.k8s.io,poddisruptionbudgets.policy,priorityclasses.scheduling.k8s.io,customresourcedefinitions.apiextensions.k8s.io,apiservices.apiregistration.k8s.io,validatingwebhookconfigurations.admissionregistration.k8s.io,mutatingwebhookconfigurations.admissionregistration.k8s.io
 
 kubectl -n olm scale deployment olm-operator catalog-operator --replicas=0
 kubectl -n olm wait pods -l 'app in (olm-operator,catalog-operator)' --for=delete --timeout=5m
