@@ -147,7 +147,7 @@ func (p *planner) certificates() (certificates, injected []string) {
 func (p *planner) down() string {
 	calls, from, to := 0, 0, 0
 	for i, s := range p.plan.Steps {
-		if s.Title == stopOLM {
+		if s.Title == "Stop OLM" {
 			from = i + 1
 		}
 		for _, c := range slices.Concat(s.Guard, s.Run) {

@@ -19,9 +19,6 @@ var planText string
 // commandLine is a line of planText that is no paragraph.
 var commandLine = regexp.MustCompile(`^(guard|run|undo)(?: each (\w+))?: `)
 
-// The titles of steps that mean something.
-const stopOLM, wayBack = "Stop OLM", "The way back"
-
 // steps fills the steps and the way back. Kubernetes does what it can do by itself: the garbage collector takes the
 // ownerReferences of what a CSV owns when the CSV is deleted with --cascade=orphan.
 func (p *planner) steps() error {
@@ -70,10 +67,16 @@ func (p *planner) steps() error {
 			}
 		}
 	}
-	if last := len(all) - 1; all[last].Title == wayBack {
-		p.plan.Back, all = all[last].Run, all[:last]
+	for _, s := range all {
+		switch s.Title {
+		case "The way back":
+			p.plan.Back = s.Run
+		case "Notes":
+			p.plan.Notes = s.Text
+		default:
+			p.plan.Steps = append(p.plan.Steps, s)
+		}
 	}
-	p.plan.Steps = all
 	return nil
 }
 
@@ -100,7 +103,8 @@ func (p *planner) values() map[string]any {
 	}
 	stays := len(operators) == 0 && (p.To == generate.ProfileOLM || p.To == generate.ProfileSubscription)
 	return map[string]any{
-		"Commands": p.Commands, "Dir": text.Shell(p.Directory), "Part": PartDirectory, "Pods": olmPods,
+		"Commands": p.Commands, "Dir": p.Directory, "Parts": p.Parts, "To": string(p.To),
+		"Part": PartDirectory, "Pods": olmPods,
 		"V1": v1, "Leaves": len(operators) > 0, "Stays": stays, "Moves": len(p.list(movedList).Rows) > 0,
 		"Some":       len(operators) < len(p.state.All()),
 		"Subscribed": len(p.list(subscriptionsList).Rows) > 0,
