@@ -63,33 +63,27 @@ type view struct {
 }
 
 type groupView struct {
-	Title, Namespace, Name, UID string
-	InstallMode                 string
-	Targets                     []string
-	TargetsWhy                  string
-	Selector                    map[string]any
-	Static                      bool
-	StaticAPIs                  []any
-	ServiceAccount              string
-	Copies                      []string
-	ClusterObjectsFrom          string
-	Roles                       string // a pattern for the names of the group's ClusterRoles
-	Bundles                     []bundleView
+	*Group
+	Named              bool // its name is rendered
+	Itself             bool // it is rendered as OLM v0 knows it
+	WithUID, AllCopies bool
+	InstallMode        string
+	Watches            []string
+	Selector           map[string]any
+	ClusterObjectsFrom string
+	Roles              string // a pattern for the names of the group's ClusterRoles
+	Bundles            []bundleView
 }
 
 type bundleView struct {
 	Comments                               []string
 	Source, Name, Package, Channel         string
 	Version                                string
-	ChannelOfCatalog                       bool
-	Profile                                generate.Profile
-	ProfileWhy                             string
-	Names                                  generate.Names
-	Certs                                  map[string]any
-	CertsWhy                               string
+	RefusedByV1                            string // why OLM v1 refuses it, and it becomes plain
+	CertManager                            bool   // makes the certificates from now on
 	Installed                              map[string]any
 	Subscription, ClusterExtension, Config map[string]any
-	ConfigWhy                              string
+	ConfigOf                               string
 	Scaled                                 []string // Deployments whose replicas stay
 }
 
@@ -132,8 +126,7 @@ func Declare(s *State, o Options) ([]byte, error) {
 			roles := lists.Map(groupRoles, func(suffix string) string {
 				return regexp.QuoteMeta(generate.GroupRoleName(g.Namespace, g.Name, suffix))
 			})
-			v.Shared = append(v.Shared,
-				groupView{Namespace: g.Namespace, Name: g.Name, Roles: strings.Join(roles, "|")})
+			v.Shared = append(v.Shared, groupView{Group: g, Roles: strings.Join(roles, "|")})
 		}
 		gv, err := d.group(g)
 		if err != nil {
@@ -190,40 +183,27 @@ func (d *declarer) likeOLM(g *Group) bool {
 }
 
 func (d *declarer) group(g *Group) (groupView, error) {
-	v := groupView{Title: "OperatorGroup " + g.Namespace + "/" + g.Name, Namespace: g.Namespace}
-	if d.likeOLM(g) || d.To == generate.ProfileDescoped || d.To == generate.ProfileSubscription {
-		v.Name = g.Name
-	}
+	v := groupView{Group: g, Itself: d.likeOLM(g) || d.To == generate.ProfileSubscription}
+	v.Named = v.Itself || d.To == generate.ProfileDescoped
 	// OLM v1 does not watch several namespaces: after the migration, the operators watch all
 	several := len(g.Targets) > 1 && d.To == generate.ProfileClusterExtension && !d.likeOLM(g)
 	if !g.Global() && !several {
-		v.Targets = g.Targets
+		v.Watches = g.Targets
 	} else if d.To != generate.ProfileDescoped {
 		v.InstallMode = string(v1alpha1.InstallModeTypeAllNamespaces)
 	}
-	if d.likeOLM(g) || d.To == generate.ProfileSubscription {
-		if olm.TargetsOf(&g.Spec).BySelector() && !g.Global() {
-			var err error
-			if v.Selector, err = manifest.Typed(g.Spec.Selector); err != nil {
-				return v, err
-			}
-			v.TargetsWhy = "What the selector chose when the dump was made."
+	if v.Itself && olm.TargetsOf(&g.Spec).BySelector() && !g.Global() {
+		var err error
+		if v.Selector, err = manifest.Typed(g.Spec.Selector); err != nil {
+			return v, err
 		}
-		if v.Static = g.Spec.StaticProvidedAPIs; v.Static {
-			v.StaticAPIs = otherAPIs(g)
-		}
-		v.ServiceAccount = g.Spec.ServiceAccountName
 	}
 	if d.To == generate.ProfileOLM {
 		// Without OLM, webhooks select namespaces by name: nobody labels them any more, and an OLM that runs for
 		// others removes the labels of groups that it does not know (operators/olm/operator.go, syncNamespace).
 		webhooks := func(o *Operator) bool { return len(o.Webhooks) > 0 }
-		if slices.ContainsFunc(g.Operators, webhooks) && len(g.Spec.TargetNamespaces) > 0 {
-			v.UID = g.Object.UID
-		}
-		if g.Global() {
-			v.Copies = g.Copies
-		}
+		v.WithUID = slices.ContainsFunc(g.Operators, webhooks) && len(g.Spec.TargetNamespaces) > 0
+		v.AllCopies = g.Global()
 	}
 	if d.To != generate.ProfileOLMv1 && d.To != generate.ProfileSubscription &&
 		d.To != generate.ProfileClusterExtension {
@@ -252,8 +232,8 @@ func (d *declarer) shared(g *Group) string {
 	return from[0]
 }
 
-// otherAPIs returns the APIs of a static group that its operators do not provide themselves.
-func otherAPIs(g *Group) []any {
+// OtherAPIs returns the APIs of a static group that its operators do not provide themselves.
+func (g *Group) OtherAPIs() []any {
 	own := func(api string) bool {
 		return slices.ContainsFunc(g.Operators, func(o *Operator) bool {
 			return slices.ContainsFunc(olm.OwnedAPIs(&o.CSV.Spec), func(a olm.API) bool { return a.String() == api })
@@ -271,16 +251,11 @@ func (d *declarer) bundle(o *Operator) (bundleView, error) {
 	profile := d.To
 	if d.To == generate.ProfileClusterExtension {
 		if m := d.state.Migration(o); !m.Possible() {
-			profile = generate.ProfilePlain
-			v.Names = generate.NamesOLM
-			v.Profile, v.ProfileWhy = profile, "OLM v1 refuses it: "+strings.Join(m.Refusals(), ", ")
+			profile, v.RefusedByV1 = generate.ProfilePlain, strings.Join(m.Refusals(), ", ")
 		}
 	}
-	if o.certified() && (profile == generate.ProfilePlain || profile == generate.ProfileDescoped ||
-		profile == generate.ProfileOLMv1) {
-		v.Certs = map[string]any{"provider": string(generate.CertsManager)}
-		v.CertsWhy = "Without OLM nobody renews them: cert-manager does from now on."
-	}
+	v.CertManager = o.certified() && (profile == generate.ProfilePlain || profile == generate.ProfileDescoped ||
+		profile == generate.ProfileOLMv1)
 	if d.To == generate.ProfileOLM || profile == generate.ProfilePlain {
 		v.Installed = installed(o)
 	}
@@ -296,7 +271,7 @@ func (d *declarer) bundle(o *Operator) (bundleView, error) {
 		if v.Config, err = generate.ConfigValue(o.Subscription.Spec.Config); err != nil {
 			return v, err
 		}
-		v.ConfigWhy = " " + o.Group.Namespace + "/" + o.Subscription.Name
+		v.ConfigOf = o.Group.Namespace + "/" + o.Subscription.Name
 	}
 	return v, nil
 }
@@ -374,7 +349,7 @@ func (d *declarer) handOver(v *bundleView, o *Operator, profile generate.Profile
 	if sub == nil || !profile.HandsOver() {
 		return
 	}
-	v.Channel, v.ChannelOfCatalog = sub.Spec.Channel, sub.Spec.Channel != ""
+	v.Channel = sub.Spec.Channel
 	manual := sub.Spec.InstallPlanApproval == v1alpha1.ApprovalManual
 	if profile == generate.ProfileSubscription {
 		v.Subscription = map[string]any{"name": sub.Name, "startingCSV": true, "catalogSource": map[string]any{
