@@ -51,14 +51,14 @@ func newDeparture(s *State, operators []*Operator, rendered, asOLM *Verification
 	d := &departure{ties: newTies(s, operators), rendered: map[string]bool{}, made: map[string]bool{}}
 	for _, c := range rendered.Objects {
 		if c.Verdict != ClusterOnly {
-			d.rendered[c.key] = true
+			d.rendered[c.object.Key()] = true
 		}
 	}
 	for _, c := range asOLM.Objects {
 		explained := c.Verdict == Equal || c.Verdict == Filled ||
 			c.Verdict == ClusterOnly && d.copiedRole(c.object, asOLM)
-		if explained && slices.Contains(madeByOLM, c.kind) {
-			d.made[c.key] = true
+		if explained && slices.Contains(madeByOLM, c.object.Kind) {
+			d.made[c.object.Key()] = true
 		}
 	}
 	return d

@@ -24,16 +24,17 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-func (v *verifier) effects(c *Compared, object *dump.Object, live, rendered map[string]any) {
+func (v *verifier) effects(c *Compared, live, rendered map[string]any) {
+	object := c.object
 	c.Immutable = unions(c.Changes)
 	for _, x := range c.Changes {
 		// a manifest has these as a whole: what only the cluster has of them is a change
 		complete := strings.HasPrefix(x.Field, "spec.selector") || strings.HasPrefix(x.Field, "roleRef")
-		if olm.Immutable(manifest.GroupOf(object.APIVersion), c.kind, x.Field) && (x.Applied || complete) {
+		if olm.Immutable(manifest.GroupOf(object.APIVersion), object.Kind, x.Field) && (x.Applied || complete) {
 			c.Immutable = append(c.Immutable, x.Field)
 		}
 	}
-	switch c.kind {
+	switch object.Kind {
 	case "Deployment":
 		for _, x := range c.Changes {
 			stopped := x.Field == "spec.replicas" && x.Cluster == "0"
@@ -204,7 +205,8 @@ const installedAlongside = `metadata.annotations["` + olm.AnnotationAlongside
 
 const hashLabel = `metadata.labels["` + olm.LabelSpecHash + `"]`
 
-func (v *verifier) reason(c *Compared, object *dump.Object, live, rendered map[string]any) string {
+func (v *verifier) reason(c *Compared, live, rendered map[string]any) string {
+	object := c.object
 	if v.withoutCSV {
 		return newForm
 	}

@@ -18,7 +18,7 @@ func compared(t *testing.T, live, rendered map[string]any) Compared {
 	t.Helper()
 	s := cluster(t, ferry(), []map[string]any{live})
 	for _, c := range s.Verify([]map[string]any{ferry()[1], rendered}).Objects {
-		if c.kind == live["kind"] && c.object != nil && c.object.Name == field(live, "name") {
+		if c.object.Kind == live["kind"] && c.Verdict != RenderedOnly && c.object.Name == field(live, "name") {
 			return c
 		}
 	}
@@ -263,12 +263,13 @@ func TestReason(t *testing.T) {
 				v.rendered["ClusterServiceVersion harbour/ferry.v1.0.0"] = asJSON(csv)
 			}
 		}
-		o, compared := get(t, s, c.kind, "harbour/a"), &Compared{}
+		o := get(t, s, c.kind, "harbour/a")
+		compared := &Compared{object: o}
 		for _, change := range c.changes {
 			name, by, _ := strings.Cut(change, " by ")
 			compared.Changes = append(compared.Changes, Change{Field: name, By: by})
 		}
-		compared.because(v.reason(compared, o, o.Value(), fromYAML(c.rendered)), true)
+		compared.because(v.reason(compared, o.Value(), fromYAML(c.rendered)), true)
 		if got := compared.Reason; !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.what, got, c.want)
 		}

@@ -207,9 +207,9 @@ func (p *planner) lists() {
 		deleted = append(deleted, "operators.operators.coreos.com "+o.component())
 	}
 	created := lists.Map(lists.Filter(p.result.Objects, func(c Compared) bool {
-		made := !c.unknown || slices.Contains(certificateKinds, c.kind)
-		return c.Verdict == RenderedOnly && made && c.kind != crdKind && c.kind != "Namespace"
-	}), func(c Compared) string { return c.name })
+		made := !c.unknown || slices.Contains(certificateKinds, c.object.Kind)
+		return c.Verdict == RenderedOnly && made && c.object.Kind != crdKind && c.object.Kind != "Namespace"
+	}), func(c Compared) string { return row(c.object) })
 	add(operatorsList, "csv ns component", operators)
 	add(subscriptionsList, "sub ns csv updated", subscriptions)
 	add(selectorsList, "selector", selectors)

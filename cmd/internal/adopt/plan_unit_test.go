@@ -267,8 +267,8 @@ func TestKnown(t *testing.T) {
 	image := Change{Field: "spec.image", Applied: true}
 	v := Verification{Objects: []Compared{
 		{Object: "Deployment a", Verdict: Differs, Changes: []Change{image}, Restarts: []string{image.Field}, object: &dump.Object{File: "dump.yaml", Line: 7}},
-		{Object: "Deployment b", Verdict: Differs, Changes: []Change{image}, Immutable: []string{image.Field}},
-		{Object: "Role c", Verdict: Differs, Changes: []Change{image}, Loses: []string{"get pods"}},
+		{Object: "Deployment b", Verdict: Differs, Changes: []Change{image}, Immutable: []string{image.Field}, object: &dump.Object{}},
+		{Object: "Role c", Verdict: Differs, Changes: []Change{image}, Loses: []string{"get pods"}, object: &dump.Object{}},
 	}}
 	var got []string
 	for _, f := range v.known() {

@@ -84,12 +84,8 @@ func (v *Verification) known() (list []findings.Finding) {
 }
 
 func (c *Compared) finding(rule string, level findings.Severity, field, message, hint string) findings.Finding {
-	f := findings.Finding{Rule: rule, Level: level, Object: c.Object, Field: field,
-		Message: text.OneLine(message), Hint: hint}
-	if c.object != nil {
-		f.File, f.Line = c.object.File, c.object.Line
-	}
-	return f
+	return findings.Finding{Rule: rule, Level: level, File: c.object.File, Line: c.object.Line, Object: c.Object,
+		Field: field, Message: text.OneLine(message), Hint: hint}
 }
 
 func (c *Compared) findings() (list []findings.Finding) {
@@ -135,7 +131,7 @@ func (c *Compared) oneSided() findings.Finding {
 	switch {
 	case c.unknown:
 		level := findings.Note
-		if slices.Contains([]string{"Deployment", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}, c.kind) {
+		if slices.Contains([]string{"Deployment", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}, c.object.Kind) {
 			level = findings.Error
 		}
 		return c.finding("not-in-dump", level, "", c.Reason, "")
@@ -275,8 +271,8 @@ func (v *Verification) byOperator(list []findings.Finding) map[*Operator]*tally 
 func (v *Verification) operatorOf(c Compared) *Operator {
 	found := lists.Filter(v.state.All(), func(op *Operator) bool {
 		o := c.object
-		if o == nil {
-			return strings.HasPrefix(c.Object, c.kind+" "+op.Group.Namespace+"/")
+		if c.Verdict == RenderedOnly {
+			return o.Namespace == op.Group.Namespace
 		}
 		return op.marks(o) || op.owns(o.Name) || newTies(v.state, []*Operator{op}).labelled(o, op) || op.serves(o)
 	})

@@ -36,9 +36,9 @@ func (s *State) VerifyLeaving(rendered []map[string]any, leaving []*Operator, as
 	err error) {
 	v = s.Verify(rendered)
 	made := s.Verify(asOLM)
-	byKey := lists.By(made.Objects, func(c Compared) string { return c.key })
+	byKey := lists.By(made.Objects, func(c Compared) string { return c.object.Key() })
 	for i := range v.Objects {
-		c := byKey[v.Objects[i].key]
+		c := byKey[v.Objects[i].object.Key()]
 		v.Objects[i].byForm(&c)
 	}
 	v.departure = newDeparture(s, leaving, v, made)

@@ -45,14 +45,10 @@ type Compared struct {
 	Loses     []string `json:"loses,omitempty"`     // rights that somebody has in the cluster
 	Immutable []string `json:"immutable,omitempty"` // fields that the API server does not let change
 
-	key    string
-	object *dump.Object // nil if it is only rendered
-	kind   string
-	live   bool // only in the cluster: OLM or the operator still needs it
-	harm   bool // only rendered: it would start pods
-
-	unknown bool   // the dump lacks the kind
-	name    string // only rendered: its row in a list of a plan
+	object  *dump.Object // only its names if it is only rendered
+	live    bool         // only in the cluster: OLM or the operator still needs it
+	harm    bool         // only rendered: it would start pods
+	unknown bool         // the dump lacks the kind
 }
 
 // Verification compares a cluster with what is rendered.
@@ -112,7 +108,7 @@ func (s *State) Verify(rendered []map[string]any) *Verification {
 		if v.rendered[o.Key()] == nil && !v.leftOut(o) {
 			if reason, live := v.belongs(o); reason != "" {
 				out.Objects = append(out.Objects, Compared{Object: o.Identity(), Verdict: ClusterOnly, Reason: reason,
-					key: o.Key(), object: o, kind: o.Kind, live: live})
+					object: o, live: live})
 			}
 		}
 	}
@@ -160,7 +156,7 @@ func (s *State) twin(o normalize.Object) *dump.Object {
 }
 
 func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared {
-	c := Compared{Object: object.Identity(), Verdict: Filled, key: object.Key(), object: object, kind: object.Kind}
+	c := Compared{Object: object.Identity(), Verdict: Filled, object: object}
 	live := normalize.Object(object.Value())
 	if reflect.DeepEqual(withoutStatus(live), withoutStatus(rendered)) {
 		c.Verdict = Equal
@@ -191,8 +187,8 @@ func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared
 		x.Cluster, x.Rendered = around(x.Cluster, x.Rendered)
 		x.By, x.scaled = writer(managed, x.Field)
 	}
-	v.effects(&c, object, a, b)
-	c.because(v.reason(&c, object, a, b), len(managed) > 0)
+	v.effects(&c, a, b)
+	c.because(v.reason(&c, a, b), len(managed) > 0)
 	return c
 }
 
@@ -301,8 +297,7 @@ func (v *verifier) onlyRendered(o normalize.Object) Compared {
 	apiVersion, _ := o["apiVersion"].(string)
 	kind, labels := o.Kind(), normalize.At(o, "metadata", "labels")
 	object := &dump.Object{APIVersion: apiVersion, Kind: kind, Namespace: field(o, "namespace"), Name: field(o, "name")}
-	c := Compared{Object: object.Identity(), Verdict: RenderedOnly, Reason: "applying creates it", key: o.Key(),
-		kind: kind, name: row(object)}
+	c := Compared{Object: object.Identity(), Verdict: RenderedOnly, Reason: "applying creates it", object: object}
 	// the Role that a ClusterRole was promoted from is there
 	ns, _ := labels[olm.LabelOwnerNamespace].(string)
 	promoted := strings.HasPrefix(kind, "Cluster") && labels[olm.LabelOwnerKind] == "ClusterServiceVersion" &&

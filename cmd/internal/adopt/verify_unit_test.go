@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/permissions"
 )
@@ -330,9 +331,12 @@ func TestFindingsOf(t *testing.T) {
 		{"by chance", Compared{Verdict: ClusterOnly, Reason: byChance, live: true, object: o}, []string{"chance note: cluster only: " + byChance + " 7"}},
 		{"only rendered", Compared{Verdict: RenderedOnly, Reason: "x"}, []string{"only-rendered warning: x"}},
 		{"a Deployment", Compared{Verdict: RenderedOnly, Reason: "x", harm: true}, []string{"restart error: the cluster has no such Deployment: applying starts its pods"}},
-		{"an unknown Role", Compared{Verdict: RenderedOnly, Reason: "x", unknown: true, kind: "Role"}, []string{"not-in-dump error: x"}},
-		{"an unknown ConfigMap", Compared{Verdict: RenderedOnly, Reason: "x", unknown: true, kind: "ConfigMap"}, []string{"not-in-dump note: x"}},
+		{"an unknown Role", Compared{Verdict: RenderedOnly, Reason: "x", unknown: true, object: &dump.Object{Kind: "Role"}}, []string{"not-in-dump error: x"}},
+		{"an unknown ConfigMap", Compared{Verdict: RenderedOnly, Reason: "x", unknown: true, object: &dump.Object{Kind: "ConfigMap"}}, []string{"not-in-dump note: x"}},
 	} {
+		if c.of.object == nil {
+			c.of.object = &dump.Object{}
+		}
 		var got []string
 		for _, f := range c.of.findings() {
 			line := f.Rule + " " + string(f.Level) + ": " + f.Message
@@ -345,12 +349,12 @@ func TestFindingsOf(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.what, got, c.want)
 		}
 	}
-	live := Compared{Verdict: ClusterOnly, live: true}
+	live := Compared{Verdict: ClusterOnly, live: true, object: &dump.Object{}}
 	if got := live.oneSided().Hint; !strings.HasPrefix(got, "applying leaves it there; as long as OLM runs") {
 		t.Errorf("an object that OLM needs: %s", got)
 	}
 	var out strings.Builder
-	v := &Verification{state: cluster(t, ferry()), Objects: []Compared{{Object: "Role a/b", Verdict: Equal}}}
+	v := &Verification{state: cluster(t, ferry()), Objects: []Compared{{Object: "Role a/b", Verdict: Equal, object: &dump.Object{}}}}
 	if err := v.Print(&out, findings.Text, nil, true); err != nil || !strings.Contains(out.String(), "equal         Role a/b") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
@@ -532,7 +536,11 @@ func TestOperatorOf(t *testing.T) {
 			ns, name = "", c.name
 		}
 		got := ""
-		if op := (&Verification{state: s}).operatorOf(Compared{Object: c.kind + " " + c.name, kind: c.kind, object: s.Dump.Get(c.kind, ns, name)}); op != nil {
+		compared := Compared{object: s.Dump.Get(c.kind, ns, name)}
+		if compared.object == nil {
+			compared = Compared{Verdict: RenderedOnly, object: &dump.Object{Kind: c.kind, Namespace: ns, Name: name}}
+		}
+		if op := (&Verification{state: s}).operatorOf(compared); op != nil {
 			got = op.Group.Namespace + "/" + op.Package
 		}
 		if got != c.want {
