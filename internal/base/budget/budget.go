@@ -4,7 +4,6 @@ package budget
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -214,23 +213,14 @@ func escapes(text []byte) (n int64) {
 // Crowded reports whether a text has more than a number of Places. A short text is not read for that.
 func Crowded(text []byte, most int64) bool { return int64(len(text)) >= most && Places(text) > most }
 
-// ErrHeld is the error of a reader of NewDecoder for a value that is too large to be held.
+// ErrHeld is the error of a reader of NewTextDecoder for a value that is too large to be held.
 var ErrHeld = errors.New("the value is too large")
 
-// NewDecoder returns a JSON decoder that holds no more than most bytes of a value.
-func NewDecoder(r io.Reader, most int64) *json.Decoder { return bounded(r, most, json.NewDecoder) }
-
-// NewTextDecoder is NewDecoder for values that are not decoded. It takes what encoding/json takes, several times as
-// fast. A value that it returns is valid until the next one.
+// NewTextDecoder returns a JSON decoder that holds no more than most bytes of a value. It takes what encoding/json
+// takes, several times as fast, and does not decode values. A value that it returns is valid until the next one.
 func NewTextDecoder(r io.Reader, most int64) *jsontext.Decoder {
-	return bounded(r, most, func(in io.Reader) *jsontext.Decoder {
-		return jsontext.NewDecoder(in, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	})
-}
-
-func bounded[D interface{ InputOffset() int64 }](r io.Reader, most int64, decoder func(io.Reader) D) D {
 	in := &within{r: r, most: most}
-	d := decoder(in)
+	d := jsontext.NewDecoder(in, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	in.done = d.InputOffset
 	return d
 }

@@ -9,6 +9,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -65,7 +67,7 @@ func (r *reader) stream(s *source) error {
 }
 
 func (r *reader) json(s *source) error {
-	d := budget.NewDecoder(s.in, r.largest)
+	d := budget.NewTextDecoder(s.in, r.largest)
 	for {
 		err := r.jsonObject(s, d)
 		var bad *manifest.Error
@@ -92,42 +94,42 @@ func (r *reader) json(s *source) error {
 var errEnd = errors.New("end")
 
 // jsonObject reads one object. The items of a List are read one after the other.
-func (r *reader) jsonObject(s *source, d *json.Decoder) error {
-	token, err := d.Token()
-	if errors.Is(err, io.EOF) {
+func (r *reader) jsonObject(s *source, d *jsontext.Decoder) error {
+	token, err := d.ReadToken()
+	switch {
+	case errors.Is(err, io.EOF):
+		return errEnd
+	case err != nil:
+		return err
+	case token.Kind() == '{':
+	case s.named:
+		return s.errorf(0, "%v is not a Kubernetes object", token)
+	default:
 		return errEnd
 	}
-	if err != nil {
-		return err
-	}
-	if token != json.Delim('{') {
-		if !s.named {
-			return errEnd
-		}
-		return s.errorf(0, "%v is not a Kubernetes object", token)
-	}
 	fields, items, held := map[string]json.RawMessage{}, false, int64(0)
-	for d.More() {
-		key, err := d.Token()
+	for d.PeekKind() != '}' {
+		key, err := d.ReadToken()
 		if err != nil {
 			return err
 		}
-		if key == "items" {
+		name := key.String()
+		if name == "items" {
 			if items, err = r.jsonItems(s, d); err != nil {
 				return err
 			}
 			continue
 		}
-		var raw json.RawMessage
-		if err := d.Decode(&raw); err != nil {
+		raw, err := d.ReadValue()
+		if err != nil {
 			return err
 		}
 		if held += int64(len(raw)); held > r.largest {
 			return budget.ErrHeld
 		}
-		fields[fmt.Sprint(key)] = raw
+		fields[name] = json.RawMessage(raw.Clone())
 	}
-	if _, err := d.Token(); err != nil {
+	if _, err := d.ReadToken(); err != nil {
 		return err
 	}
 	var kind string
@@ -142,39 +144,21 @@ func (r *reader) jsonObject(s *source, d *json.Decoder) error {
 	return r.jsonValue(s, raw)
 }
 
-// jsonItems reads the items of a List, and reports whether it is one.
-func (r *reader) jsonItems(s *source, d *json.Decoder) (bool, error) {
-	var first any
-	token, err := d.Token()
-	if err != nil {
-		return false, err
+// jsonItems reads the items of a List, and reports whether it is one: nothing that is kept has such a field.
+func (r *reader) jsonItems(s *source, d *jsontext.Decoder) (bool, error) {
+	if d.PeekKind() != '[' {
+		return false, d.SkipValue()
 	}
-	if token != json.Delim('[') {
-		if token == json.Delim('{') { // no List: nothing that is kept has such a field
-			for depth := 1; depth > 0; {
-				if first, err = d.Token(); err != nil {
-					return false, err
-				}
-				switch first {
-				case json.Delim('{'), json.Delim('['):
-					depth++
-				case json.Delim('}'), json.Delim(']'):
-					depth--
-				}
-			}
-		}
-		return false, nil
-	}
-	for d.More() {
-		var raw json.RawMessage
-		if err := d.Decode(&raw); err != nil {
-			return false, err
-		}
-		if err := r.jsonItem(s, raw); err != nil {
-			return false, err
+	_, err := d.ReadToken()
+	for err == nil && d.PeekKind() != ']' {
+		var raw jsontext.Value
+		if raw, err = d.ReadValue(); err == nil {
+			err = r.jsonItem(s, json.RawMessage(raw))
 		}
 	}
-	_, err = d.Token()
+	if err == nil {
+		_, err = d.ReadToken()
+	}
 	return true, err
 }
 
