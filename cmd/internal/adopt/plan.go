@@ -127,13 +127,6 @@ func (s *State) Leaving(to generate.Profile) []*Operator {
 // PartDirectory has the operators that leave OLM, if OLM v1 takes others over.
 const PartDirectory = "without-olm"
 
-// names are those of the lists.
-const (
-	operatorsList, subscriptionsList, selectorsList        = "operators", "subscriptions", "selectors"
-	deletedList, createdList, certificatesList             = "deleted", "created", "certificates"
-	injectedList, labelledList, movedList, directoriesList = "injected", "labelled", "moved", "directories"
-)
-
 // word is what the API server takes as a name. A row of a list is words, and an option of kubectl is none.
 var word = regexp.MustCompile(`^[A-Za-z0-9{][^\s'\\$` + "`" + `]*$`)
 
@@ -141,7 +134,7 @@ var word = regexp.MustCompile(`^[A-Za-z0-9{][^\s'\\$` + "`" + `]*$`)
 func (l List) check() error {
 	for _, row := range l.Rows {
 		for w := range strings.SplitSeq(row, " ") {
-			if !word.MatchString(w) && l.Name != movedList && l.Name != directoriesList {
+			if !word.MatchString(w) && l.Name != "moved" && l.Name != "directories" {
 				return manifest.WithHint(fmt.Errorf("%q in the dump is no name that an API server takes", w),
 					"make the dump again with kubectl")
 			}
@@ -210,20 +203,20 @@ func (p *planner) lists() {
 		made := !c.unknown || slices.Contains(certificateKinds, c.object.Kind)
 		return c.Verdict == RenderedOnly && made && c.object.Kind != crdKind && c.object.Kind != "Namespace"
 	}), func(c Compared) string { return row(c.object) })
-	add(operatorsList, "csv ns component", operators)
-	add(subscriptionsList, "sub ns csv updated", subscriptions)
-	add(selectorsList, "selector", selectors)
-	add(deletedList, "kind name ns", deleted)
-	add(createdList, "kind name ns", created)
-	add(directoriesList, "dir", p.directories())
+	add("operators", "csv ns component", operators)
+	add("subscriptions", "sub ns csv updated", subscriptions)
+	add("selectors", "selector", selectors)
+	add("deleted", "kind name ns", deleted)
+	add("created", "kind name ns", created)
+	add("directories", "dir", p.directories())
 	certificates, injected := p.certificates()
-	add(certificatesList, "name ns secret", certificates)
-	add(injectedList, "kind name secret ns", injected)
+	add("certificates", "name ns secret", certificates)
+	add("injected", "kind name secret ns", injected)
 	if len(d.operators) > 0 {
-		add(labelledList, "", []string{p.labelled()})
+		add("labelled", "", []string{p.labelled()})
 	}
 	if p.To == generate.ProfileClusterExtension {
-		add(movedList, "sub ns flags", p.moved())
+		add("moved", "sub ns flags", p.moved())
 	}
 }
 
@@ -277,7 +270,7 @@ func (p *planner) eachDirectory(command func(dir string) string) string {
 	if len(p.Parts) == 0 {
 		return command(text.Shell(p.rendersTo()))
 	}
-	return p.each(directoriesList, command(`"$dir"`))
+	return p.each("directories", command(`"$dir"`))
 }
 
 // kept returns the command that adds what applying a directory is about to replace to the backup: nothing can keep

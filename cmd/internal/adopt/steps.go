@@ -16,8 +16,8 @@ import (
 //go:embed plan.txt
 var planText string
 
-// commandLine is a line of planText that is no paragraph.
-var commandLine = regexp.MustCompile(`^(guard|run|undo)(?: each (\w+))?: `)
+// lineOf matches a line of planText: the mark of a title, or the kind of a command and its list, and a template.
+var lineOf = regexp.MustCompile(`^(?:(##!?) |(guard|run|undo)(?: each (\w+))?: )?(.*)\n$`)
 
 // steps fills the steps and the way back. Kubernetes does what it can do by itself: the garbage collector takes the
 // ownerReferences of what a CSV owns when the CSV is deleted with --cascade=orphan.
@@ -32,43 +32,38 @@ func (p *planner) steps() error {
 	var all []Step
 	leftOut := false
 	for line := range strings.Lines(strings.ReplaceAll(planText, "\\\n", "")) {
-		title := strings.HasPrefix(line, "##")
-		if strings.HasPrefix(line, "# ") || leftOut && !title {
+		parts := lineOf.FindStringSubmatch(line)
+		mark, kind, list := parts[1], parts[2], parts[3]
+		if strings.HasPrefix(line, "# ") || leftOut && mark == "" {
 			continue
 		}
-		head, body := "", strings.TrimSuffix(line, "\n")
-		if title {
-			head, body, _ = strings.Cut(body, " ")
-		}
-		command := commandLine.FindStringSubmatch(body)
-		if command != nil {
-			body = body[len(command[0]):]
-		}
 		var b strings.Builder
-		t, err := lines.New("line").Parse(body)
+		t, err := lines.New("line").Parse(parts[4])
 		if err == nil {
 			err = t.Execute(&b, values)
 		}
 		if err != nil {
 			return err
 		}
-		if title {
-			if leftOut = b.Len() == 0; !leftOut {
-				all = append(all, Step{Title: b.String(), Irreversible: head == "##!"})
-			}
+		if mark != "" {
+			leftOut = b.Len() == 0
+			all = append(all, Step{Title: b.String(), Irreversible: mark == "##!"})
 			continue
 		}
 		for said := range strings.SplitSeq(b.String(), "\x00") {
-			if said != "" && command != nil && command[2] != "" {
-				said = p.each(command[2], said)
+			if said != "" && list != "" {
+				said = p.each(list, said)
 			}
 			if said != "" {
-				all[len(all)-1].add(command, said)
+				s := &all[len(all)-1]
+				to := map[string]*[]string{"": &s.Text, "guard": &s.Guard, "run": &s.Run, "undo": &s.Undo}[kind]
+				*to = append(*to, said)
 			}
 		}
 	}
 	for _, s := range all {
 		switch s.Title {
+		case "": // left out
 		case "The way back":
 			p.plan.Back = s.Run
 		case "Notes":
@@ -78,20 +73,6 @@ func (p *planner) steps() error {
 		}
 	}
 	return nil
-}
-
-// add adds a paragraph, or a command of a line.
-func (s *Step) add(command []string, said string) {
-	switch {
-	case command == nil:
-		s.Text = append(s.Text, said)
-	case command[1] == "guard":
-		s.Guard = append(s.Guard, said)
-	case command[1] == "run":
-		s.Run = append(s.Run, said)
-	default:
-		s.Undo = append(s.Undo, said)
-	}
 }
 
 // values are what planText asks for.
@@ -105,16 +86,16 @@ func (p *planner) values() map[string]any {
 	return map[string]any{
 		"Commands": p.Commands, "Dir": p.Directory, "Parts": p.Parts, "To": string(p.To),
 		"Part": PartDirectory, "Pods": olmPods,
-		"V1": v1, "Leaves": len(operators) > 0, "Stays": stays, "Moves": len(p.list(movedList).Rows) > 0,
+		"V1": v1, "Leaves": len(operators) > 0, "Stays": stays, "Moves": len(p.list("moved").Rows) > 0,
 		"Some":       len(operators) < len(p.state.All()),
-		"Subscribed": len(p.list(subscriptionsList).Rows) > 0,
+		"Subscribed": len(p.list("subscriptions").Rows) > 0,
 		"Apply":      p.eachDirectory(applied),
 		"Try":        leaving(tried), "Keep": leaving(kept), "ApplyLeaving": leaving(applied),
 		"Stop": p.stop(), "Start": p.start(),
 		"Warnings": p.plan.Warnings, "Harm": p.harm(), "Bringers": p.state.bringers(operators), "Foreign": p.foreign(),
 		"Refused": p.result.named(func(c Compared) bool { return len(c.Immutable) > 0 }),
 		"Orphans": p.result.named(func(c Compared) bool { return strings.HasPrefix(c.Reason, orphanOf) }),
-		"Secrets": lists.Map(p.list(certificatesList).Rows, func(row string) string {
+		"Secrets": lists.Map(p.list("certificates").Rows, func(row string) string {
 			words := strings.Fields(row)
 			return words[1] + "/" + words[2]
 		}),
