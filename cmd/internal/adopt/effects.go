@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -80,13 +79,7 @@ func recreates(deployment map[string]any) bool {
 var unionMembers = [][]string{{"service", "url"}, {"value", "valueFrom"}, fieldsOf[corev1.EnvVarSource](),
 	fieldsOf[corev1.ProbeHandler](), fieldsOf[corev1.LifecycleHandler](), fieldsOf[corev1.VolumeSource]()}
 
-func fieldsOf[T any]() (names []string) {
-	for f := range reflect.TypeFor[T]().Fields() {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		names = append(names, name)
-	}
-	return names
-}
+func fieldsOf[T any]() []string { return lists.Keys(manifest.Fields(reflect.TypeFor[T]())) }
 
 // unions returns the rendered members of unions of which the cluster has another member.
 func unions(changes []Change) (fields []string) {
@@ -136,9 +129,7 @@ func lostRules(live, rendered map[string]any) (lost []string) {
 
 func atoms(role map[string]any) (list []rbac.Atom) {
 	var rules []rbacv1.PolicyRule
-	if data, err := json.Marshal(spelled(role)["rules"]); err == nil {
-		_ = json.Unmarshal(data, &rules) // of another form: no rights
-	}
+	_ = manifest.New(spelled(role)).Field(&rules, "rules") // of another form: no rights
 	for _, r := range rules {
 		list = append(list, rbac.Atoms(r)...)
 	}

@@ -42,21 +42,18 @@ func (p *planner) stop() []string {
 
 // start returns the commands that start OLM with the replicas of the dump.
 func (p *planner) start() (commands []string) {
-	ns, last := p.state.olmNamespace(), 0
-	for _, name := range olmDeployments {
-		replicas := 1
+	ns := p.state.olmNamespace()
+	replicas := func(name string) int {
 		if d := p.state.Dump.Get("Deployment", ns, name); d != nil {
 			if n, ok := normalize.At(d.Value(), "spec")["replicas"].(float64); ok {
-				replicas = int(n)
+				return int(n)
 			}
 		}
-		if replicas == last {
-			commands[0] = strings.Replace(commands[0], " --replicas", " "+name+" --replicas", 1)
-			continue
-		}
-		last = replicas
-		commands = append(commands, fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=%d", text.Shell(ns), name,
-			replicas))
+		return 1
+	}
+	for _, names := range lists.Groups(olmDeployments, replicas) {
+		commands = append(commands, fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=%d", text.Shell(ns),
+			strings.Join(names, " "), replicas(names[0])))
 	}
 	return append(commands, p.overrides(false)...)
 }

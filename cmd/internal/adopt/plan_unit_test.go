@@ -312,3 +312,16 @@ func TestTrusted(t *testing.T) {
 		}
 	}
 }
+
+// OLM gets the replicas of the dump, none too. Deployments of one number are scaled together.
+func TestStart(t *testing.T) {
+	for want, replicas := range map[string][2]int{"olm-operator catalog-operator --replicas=0": {0, 0}, "olm-operator catalog-operator --replicas=2": {2, 2},
+		"olm-operator --replicas=0; catalog-operator --replicas=1": {0, 1}} {
+		s := cluster(t, ferry(), []map[string]any{item("Deployment", "olm/olm-operator", fmt.Sprintf("spec: {replicas: %d}", replicas[0])),
+			item("Deployment", "olm/catalog-operator", fmt.Sprintf("spec: {replicas: %d}", replicas[1]))})
+		got := strings.ReplaceAll(strings.Join((&planner{state: s}).start(), "; "), "kubectl -n olm scale deployment ", "")
+		if got != want {
+			t.Errorf("%v: %q, want %q", replicas, got, want)
+		}
+	}
+}

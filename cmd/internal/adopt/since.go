@@ -250,13 +250,13 @@ func (s *State) bringers(operators []*Operator) []string {
 			found[by] = append(found[by], o.Identity())
 		}
 	}
-	for _, o := range s.Dump.OfKind("OperatorPolicy") {
-		spec := normalize.At(o.Value(), "spec")
-		sub := normalize.At(spec, "subscription")
+	policies := lists.Map(s.Dump.OfKind(olm.KindOperatorPolicy), func(o *dump.Object) *manifest.Object {
+		return manifest.New(o.Value())
+	})
+	for _, p := range olm.OperatorPolicies(policies) {
 		for _, op := range operators {
-			if strings.EqualFold(fmt.Sprint(spec["remediationAction"]), "enforce") && sub["name"] == op.Package &&
-				(sub["namespace"] == nil || sub["namespace"] == op.Group.Namespace) {
-				by := applier{policy, o.Namespace + "/" + o.Name}
+			if p.Enforced && p.Package == op.Package && (p.Namespace == "" || p.Namespace == op.Group.Namespace) {
+				by := applier{policy, p.Object.Namespace + "/" + p.Object.Name}
 				found[by] = append(found[by], "package "+op.Package)
 			}
 		}
