@@ -131,7 +131,7 @@ func (c *Compared) oneSided() findings.Finding {
 	switch {
 	case c.unknown:
 		level := findings.Note
-		if slices.Contains([]string{"Deployment", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}, c.object.Kind) {
+		if c.object.Kind == "Deployment" || slices.Contains(rbacKinds, c.object.Kind) {
 			level = findings.Error
 		}
 		return c.finding("not-in-dump", level, "", c.Reason, "")
