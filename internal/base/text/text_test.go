@@ -80,3 +80,12 @@ func TestShorten(t *testing.T) {
 		t.Errorf("FirstOf = %q, want %q", got, want)
 	}
 }
+
+// A word is quoted for a shell if it has to be.
+func TestShell(t *testing.T) {
+	for word, want := range map[string]string{"a-b.c/d:e=f@g_1": "a-b.c/d:e=f@g_1", "a,b": "a,b", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$x": "'$x'"} {
+		if got := Shell(word); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
