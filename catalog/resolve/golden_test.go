@@ -82,30 +82,6 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// The picture has a state before each step and at the end. Empty ones are named.
-func TestMermaid(t *testing.T) {
-	a, err := txtar.ParseFile(filepath.Join("testdata", "requires-itself.txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got bytes.Buffer
-	if err := print.Report(&got, resolveArchive(t, a), findings.Mermaid); err != nil {
-		t.Fatal(err)
-	}
-	const want = `flowchart LR
-  subgraph n0["namespace ops"]
-    n0s0["nothing"]
-    n0s1["a.v1.0.0<br/>z.v1.0.0"]
-    n0end(["settled"])
-  end
-  n0s0 -->|"z<br/>new a-stable-cat-olm"| n0s1
-  n0s1 --> n0end
-`
-	if d := cmp.Diff(want, got.String()); d != "" {
-		t.Error(d)
-	}
-}
-
 // What OLM does in a namespace of several clusters is said once if it is the same, whatever file says so.
 func TestAdd(t *testing.T) {
 	found := func(message, file string) *resolve.Result {

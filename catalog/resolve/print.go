@@ -1,11 +1,9 @@
 package resolve
 
 import (
-	"bufio"
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -71,11 +69,6 @@ func (n Namespace) title() string {
 // Findings returns the findings of all namespaces.
 func (r *Report) Findings() []findings.Finding {
 	return slices.Concat(lists.Map(r.Namespaces, func(n Namespace) []findings.Finding { return n.Findings })...)
-}
-
-// Formats returns the picture of the walk as the text of a Mermaid diagram.
-func (r *Report) Formats() map[findings.Format]func(io.Writer) error {
-	return map[findings.Format]func(io.Writer) error{findings.Mermaid: r.mermaid}
 }
 
 // Document returns what OLM does, for people.
@@ -221,37 +214,4 @@ func (r *Result) alternatives() findings.Table {
 func (s *Step) targets() string {
 	to := lists.Map(s.Subscriptions, func(m Move) string { return m.To })
 	return strings.Join(to, " and ")
-}
-
-// mermaid draws each namespace as a row of states.
-func (r *Report) mermaid(w io.Writer) error {
-	out := bufio.NewWriter(w)
-	line := func(format string, args ...any) {
-		fmt.Fprintln(out, text.Printable(fmt.Sprintf(format, args...)))
-	}
-	line("flowchart LR")
-	for i, n := range r.Namespaces {
-		line("  subgraph n%d[%s]", i, quoteMermaid("namespace "+n.Name))
-		for j, s := range n.states {
-			line("    n%ds%d[%s]", i, j, quoteMermaid(strings.Join(s.names(), "\n")))
-		}
-		line("    n%dend([%s])", i, quoteMermaid(string(n.Outcome)))
-		line("  end")
-		for j, s := range n.Steps {
-			moves := lists.Map(s.Subscriptions, func(m Move) string { return m.Name })
-			for _, m := range s.NewSubscriptions {
-				moves = append(moves, "new "+m.Name)
-			}
-			line("  n%ds%d -->|%s| n%ds%d", i, j, quoteMermaid(strings.Join(moves, "\n")), i, j+1)
-		}
-		line("  n%ds%d --> n%dend", i, len(n.states)-1, i)
-	}
-	return out.Flush()
-}
-
-var mermaidEscapes = strings.NewReplacer(`"`, "#quot;", "#", "#35;", "<", "#lt;", ">", "#gt;", "\n", "<br/>")
-
-func quoteMermaid(s string) string {
-	s = cmp.Or(s, "nothing")
-	return `"` + mermaidEscapes.Replace(s) + `"`
 }

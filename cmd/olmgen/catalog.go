@@ -57,7 +57,7 @@ func newCatalogResolve() *cobra.Command {
 	flags.BoolVar(&f.once, "once", false, "predict the next InstallPlan only")
 	registerApproveAll(flags, &f.approveAll)
 	registerComplete(flags, &f.complete)
-	formatFlag(cmd, &f.format, []findings.Format{findings.Text, findings.JSON, findings.Mermaid})
+	formatFlag(cmd, &f.format, []findings.Format{findings.Text, findings.JSON})
 	failOnFlag(cmd, &f.failOn, nil, findings.Error)
 	f.roots.register(cmd)
 	registerSources(flags, &f.network)
