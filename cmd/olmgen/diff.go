@@ -48,7 +48,6 @@ type diffFlags struct {
 	programs    programFlags
 	crdRules    string
 	accounts    []string
-	inCatalog   bool // a catalog says how OLM gets from OLD to NEW
 }
 
 func newDiff() *cobra.Command {
@@ -219,8 +218,7 @@ func (f *diffFlags) prepare(cmd *cobra.Command, sides [2]side) (on review.TreeOp
 	if f.oldVersion != "" && !sides[0].isSource() {
 		return on, options, &usageError{"--old-version is for a SOURCE, and OLD is not one", "leave it out"}
 	}
-	options = compare.Options{PathKnown: f.inCatalog,
-		Chosen: !f.modeGiven() && slices.ContainsFunc(sides[:], side.isSource)}
+	options = compare.Options{Chosen: !f.modeGiven() && slices.ContainsFunc(sides[:], side.isSource)}
 	for _, pair := range f.accounts {
 		old, now, _ := strings.Cut(pair, "=")
 		if old == "" || now == "" {
@@ -331,7 +329,7 @@ func (f *diffFlags) read(cmd *cobra.Command, s side, on review.TreeOptions) (*re
 		return f.render.reviewTree(cmd, s.tree, []string{s.Ref}, &catalogs, on)
 	case !s.old && len(on.Over.Operators) == 1:
 		profile, _ := f.render.options.Text(generate.OptionProfile)
-		descoped := cmp.Or(s.profile, generate.Profile(profile)) == generate.ProfileDescoped // has no install mode
+		descoped := profile == string(generate.ProfileDescoped) // has no install mode
 		return review.Upgrade(on.Over, f.modeGiven() || descoped,
 			func(change func(*config.Group)) (*review.Subject, error) { return f.source(cmd, s, change) })
 	}
@@ -348,8 +346,7 @@ func (f *diffFlags) modeGiven() bool {
 func (f *diffFlags) source(cmd *cobra.Command, s side, change func(*config.Group)) (*review.Subject, error) {
 	r, err := f.render.reviewSource(cmd, s.Ref, func(g *config.Group) {
 		b := &g.Bundles[0]
-		b.Package, b.Version = cmp.Or(s.pkg, b.Package), cmp.Or(s.version, b.Version)
-		b.Profile = cmp.Or(s.profile, b.Profile)
+		b.Version = cmp.Or(s.version, b.Version)
 		if change != nil {
 			change(g)
 		}
@@ -364,10 +361,9 @@ func (f *diffFlags) source(cmd *cobra.Command, s side, change func(*config.Group
 
 type side struct {
 	review.Revision
-	old          bool
-	tree         *tree.Tree
-	pkg, version string // what to choose from a catalog, if it is not what the flags say
-	profile      generate.Profile
+	old     bool
+	tree    *tree.Tree
+	version string // what to choose from a catalog, if it is not what the flags say
 }
 
 func (s side) isTree() bool { return !s.Empty && isTree(s.Ref) }
