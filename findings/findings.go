@@ -139,7 +139,6 @@ const (
 	Markdown Format = "markdown" // for comments on pull requests
 	HTML     Format = "html"     // one page that needs no network
 	JSON     Format = "json"     // for programs; a JSON Schema describes it
-	YAML     Format = "yaml"     // the same as JSON
 	SARIF    Format = "sarif"    // SARIF 2.1.0, for code review
 	CSV      Format = "csv"      // for spreadsheets
 	Tabular  Format = "table"    // aligned columns, for terminals

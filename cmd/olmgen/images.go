@@ -41,8 +41,8 @@ func newImages() *cobra.Command {
 	cmd := command("images SOURCE...|TREE... | -f FILE", "Which images does this operator run? List them",
 		sourcesOr(&f.source.files, many), f.run)
 	flags := cmd.Flags()
-	formatFlag(cmd, &f.format, []findings.Format{findings.Text, findings.Tabular, findings.JSON, findings.YAML,
-		findings.Markdown, formatMirrorSet})
+	formatFlag(cmd, &f.format, []findings.Format{findings.Text, findings.Tabular, findings.JSON, findings.Markdown,
+		formatMirrorSet})
 	flags.StringVar(&f.mirror, "mirror", "", "with imagedigestmirrorset: `REGISTRY[/PREFIX]` that has the images")
 	flags.StringVar(&f.mirrorMap, "mirror-map", "", "warn of images that this mirror map (`FILE`) has no mirror for")
 	fileFlag(flags, &f.source.files)

@@ -9,7 +9,6 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/print"
-	"github.com/olmgen/olmgen/manifest"
 )
 
 // List is the images of bundles as a report.
@@ -25,13 +24,6 @@ func (list List) Formats() map[findings.Format]func(io.Writer) error {
 			return err
 		},
 		findings.Tabular: func(w io.Writer) error { return print.Document(w, list.Document(), findings.Text) },
-		findings.YAML: func(w io.Writer) error {
-			v, err := manifest.Typed(list.JSON())
-			if err == nil {
-				_, err = w.Write(manifest.Encode(v))
-			}
-			return err
-		},
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files of the formats anew")
 
-var formats = []findings.Format{findings.Text, findings.Tabular, findings.JSON, findings.YAML, findings.Markdown}
+var formats = []findings.Format{findings.Text, findings.Tabular, findings.JSON, findings.Markdown}
 
 func TestFormats(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("testdata", "list.json"))
