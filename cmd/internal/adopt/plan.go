@@ -320,11 +320,19 @@ func (p *Plan) WayBack(plan string) []byte {
 // print prints the plan in a form. other and back name the files beside it.
 func (p *Plan) print(form, other, back string) []byte {
 	var b bytes.Buffer
+	commands := p.Back
+	if form == "plan.sh" {
+		commands = slices.Concat(lists.Map(p.Steps, func(s Step) []string {
+			return slices.Concat(s.Guard, s.Run, s.Undo)
+		})...)
+	}
+	read := strings.Join(commands, "\n")
 	t := template.Must(template.New("").Delims("[[", "]]").Funcs(templates.Functions()).
 		Funcs(template.FuncMap{"shell": text.Shell}).Parse(forms))
 	_ = t.ExecuteTemplate(&b, form, struct { // no plan makes it fail
 		*Plan
+		Lists           []List // those that the commands of the form read
 		Other, BackFile string
-	}{p, other, back})
+	}{p, lists.Filter(p.Lists, func(l List) bool { return strings.Contains(read, "$"+l.Name) }), other, back})
 	return b.Bytes()
 }

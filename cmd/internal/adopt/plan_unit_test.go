@@ -127,9 +127,25 @@ func TestPlans(t *testing.T) {
 		if part := strings.HasPrefix(c.name, "part-of-a-migration"); strings.Contains(string(p.WayBack("plan.md")), "have the operators too that OLM v1 runs now") != part {
 			t.Errorf("%s: that OLM v1 runs operators of the backup is said: %t", c.name, !part)
 		}
+		shellcheck(t, p.Script("plan.md"))
+		shellcheck(t, p.WayBack("plan.md"))
 		if c.name == "stopped" {
 			golden.CheckFile(t, filepath.Join("testdata", "plans", c.name+".sh"), slices.Concat(p.Script("plan.md"), p.WayBack("plan.md")), update)
 		}
+	}
+}
+
+// shellcheck asks the program of that name, if it is there, and else the shell, what is wrong with a script.
+func shellcheck(t *testing.T, script []byte) {
+	t.Helper()
+	args := []string{"shellcheck", "-s", "sh", "-"}
+	if _, err := exec.LookPath(args[0]); err != nil {
+		args = []string{"sh", "-n"}
+	}
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	cmd.Stdin = bytes.NewReader(script)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%s: %v\n%s", args[0], err, out)
 	}
 }
 
