@@ -132,7 +132,8 @@ const (
 // run, which is done, removes the directory meanwhile.
 func (d *disk) enter(w work) error {
 	for range 100 {
-		if err := d.tryEnter(w); !errors.Is(err, fs.ErrNotExist) {
+		err := d.tryEnter(w) // MkdirAll says that a directory exists which is removed before it looks at it
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 	}
