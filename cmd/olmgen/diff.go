@@ -445,9 +445,11 @@ func (f *diffFlags) compareClusters(cmd *cobra.Command, sides [2]side, pairs []r
 	on review.TreeOptions, o compare.Options) (*compare.Reports, error) {
 	out := &compare.Reports{Kind: "UpgradeList", Old: sides[0].Name, New: sides[1].Name,
 		Clusters: []compare.ClusterReport{}, Unbuilt: o.Unbuilt, Before: o.Before,
-		Charts: o.Charts, Verdict: compare.Undecided(o.Undecided)}
+		Charts: o.Charts, Unread: slices.Concat(sides[0].tree.Unread(), sides[1].tree.Unread())}
+	out.Verdict = compare.Undecided(len(out.Unread), o.Undecided)
 	o.Unbuilt, o.Before, o.Charts, o.Undecided = nil, nil, nil, 0
-	for n, pair := range pairs {
+	first := true
+	for _, pair := range pairs {
 		if len(f.oldCatalogs) == 0 && pair.Equal() {
 			out.Compared++
 			continue
@@ -459,9 +461,11 @@ func (f *diffFlags) compareClusters(cmd *cobra.Command, sides [2]side, pairs []r
 				each[i].Name = path.Join(each[i].Name, pair.Rel)
 				continue
 			}
-			each[i].tree = sides[i].tree.Of(*c, n == 0)
+			each[i].tree = sides[i].tree.Of(*c, first)
+			each[i].tree.Faults = nil // of all clusters
 			each[i].Name = c.Name
 		}
+		first = false
 		report, err := f.compareSides(cmd, each, on, o)
 		if err != nil {
 			return nil, err

@@ -128,7 +128,8 @@ func (a *adoption) read(p *departure) (string, error) {
 	var err error
 	p.steps, err = steps("# 1. " + script)
 	_, back, _ := strings.Cut(files["plan.back.sh"], "\nset -eu\n")
-	_, back, _ = strings.Cut(back, "\n\n")
+	lists, back, _ := strings.Cut(back, "\n\n")
+	p.lists += "\n" + lists // each script has those that its commands read
 	p.back = commands(back)
 	if !a.certManager {
 		p.withoutCertManager()

@@ -115,6 +115,9 @@ func (r *Report) overview(above int) (s, more findings.Section, below []findings
 	return s, more, below
 }
 
+// widestName is how long the name of an operator or a cluster is at most in the first screen.
+const widestName = 40
+
 // leastOperators is how many lines of the first screen several operators have at least.
 const leastOperators = 6
 
@@ -143,31 +146,37 @@ func bounded(t findings.Table, lines int) (_ findings.Table, left int, whole boo
 	}
 	rest := t.Rows[len(shown):]
 	left, whole = lines-len(shown)-min(1, len(rest)), len(rest) == 0
-	t.Rows = nil
-	for _, row := range shown {
+	t.Rows = lists.Map(shown, func(row []findings.Cell) []findings.Cell {
+		row = slices.Clone(row)
+		row[0].Text = text.Shorten(row[0].Text, widestName)
+		return row
+	})
+	if len(rest) > 0 {
+		of := lists.Map(rest, func(row []findings.Cell) findings.Severity { return findings.Severity(row[1].Text) })
+		row := make([]findings.Cell, len(t.Columns))
+		row[0].Text, row[1] = fmt.Sprintf("and %d more", len(rest)), findings.SeverityCell(worst(of))
+		row[last-1].Text, row[last].Text = "their worst", strings.Join(filled(lists.Map(change.Severities,
+			func(s findings.Severity) string {
+				n := lists.Count(of, func(is findings.Severity) bool { return is == s })
+				return map[bool]string{true: fmt.Sprintf("%d %s", n, s)}[n > 0]
+			})), ", ")
+		t.Rows = append(t.Rows, row)
+	}
+	for i, row := range t.Rows[:len(shown)] {
 		before := 0
-		for i, c := range t.Columns[:last] {
-			width := max(c.Width, utf8.RuneCountInString(row[i].Text))
-			for _, other := range shown {
+		for j, c := range t.Columns[:last] {
+			width := max(c.Width, utf8.RuneCountInString(row[j].Text))
+			for _, other := range t.Rows {
 				if c.Align {
-					width = max(width, utf8.RuneCountInString(other[i].Text))
+					width = max(width, utf8.RuneCountInString(other[j].Text))
 				}
 			}
 			before += width + len("  ")
 		}
 		what := within(before, 1+min(1, max(0, left)), row[last].Text)
 		left -= rows(before, what) - 1
-		whole = whole && what == row[last].Text
-		row = slices.Clone(row)
+		whole = whole && what == row[last].Text && row[0].Text == shown[i][0].Text
 		row[last].Text = what
-		t.Rows = append(t.Rows, row)
-	}
-	if len(rest) > 0 {
-		of := lists.Map(rest, func(row []findings.Cell) findings.Severity { return findings.Severity(row[1].Text) })
-		row := make([]findings.Cell, len(t.Columns))
-		row[0], row[1] = findings.Cell{Text: fmt.Sprintf("and %d more", len(rest))}, findings.SeverityCell(worst(of))
-		row[last-1].Text, row[last].Text = "at worst", countText(of, false)
-		t.Rows = append(t.Rows, row)
 	}
 	return t, left, whole
 }

@@ -140,10 +140,14 @@ func (r *Report) operators(pairs []pair) (out []OperatorAnswer) {
 	d := newDeal(pairs)
 	dealOut(r.Permissions, func(i permissions.Item) *[]permissions.Item { return &d.item(i).Permissions })
 	dealOut(r.Users, func(i permissions.Item) *[]permissions.Item { return &d.item(i).Users })
-	dealOut(r.facts, func(f permissions.ChangedFact) *[]permissions.ChangedFact {
-		s := append(f.Subjects, permissions.Subject{})[0]
-		return &d.part(s.Namespace, s.Namespace+"/"+s.Name).facts
-	})
+	for _, f := range r.facts {
+		of := lists.Map(append([]permissions.Subject{}, f.Subjects...), func(s permissions.Subject) *Report {
+			return d.part(s.Namespace, s.Namespace+"/"+s.Name)
+		})
+		for _, part := range lists.Unique(of) {
+			part.facts = append(part.facts, f)
+		}
+	}
 	dealOut(r.CRDs, func(c CRD) *[]CRD { return &d.part("", c.CRD).CRDs })
 	dealOut(r.Workloads, func(c change.Change) *[]change.Change { return &d.object(c.Object).Workloads })
 	dealOut(r.Identity, func(c change.Change) *[]change.Change { return &d.object(c.Object).Identity })

@@ -99,7 +99,7 @@ func TestScreenOfMany(t *testing.T) {
 	for name, c := range map[string]struct {
 		report any
 		want   string
-	}{"operators": {r, "operator1, operator3 and 6 more +error +8 operators"}, "clusters": {&clusters, "and 8 more +error +at worst: 4 errors, 4 other changes"}} {
+	}{"operators": {r, "operator1, operator3 and 6 more +error +8 operators"}, "clusters": {&clusters, "and 8 more +error +their worst: 4 error, 4 info"}} {
 		var out bytes.Buffer
 		if err := print.Report(&out, c.report, findings.Text); err != nil {
 			t.Fatal(err)

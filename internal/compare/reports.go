@@ -21,6 +21,7 @@ type Reports struct {
 	Unbuilt  []string        `json:"unbuilt,omitempty"` // kustomizations that could not be built, and why
 	Before   []string        `json:"before,omitempty"`  // the same, of both trees with equal files
 	Charts   []string        `json:"charts,omitempty"`  // charts that changed, and that nothing applies
+	Unread   []string        `json:"unread,omitempty"`  // files that could not be read, and why
 	Verdict  string          `json:"verdict,omitempty"` // of what the reports do not know
 }
 
@@ -99,8 +100,10 @@ func (r *Reports) Explained() (rules []findings.Rule, list []findings.Finding) {
 // Document returns the reports for people, one after the other.
 func (r *Reports) Document() *findings.Document {
 	d := &findings.Document{Kind: "Upgrade", Title: text.Brief(r.Old) + " -> " + text.Brief(r.New), Fold: true,
-		Screen: true,
-		Lead:   fmt.Sprintf("no differences in %s", text.Count(r.Compared, "cluster"))}
+		Screen: true, Lead: "no differences in " + text.Count(r.Compared, "cluster")}
+	if len(r.Unread) > 0 {
+		d.Lead = "no differences in what was looked at of " + text.Count(r.Compared, "cluster")
+	}
 	differ, above := 0, 0
 	if len(r.Clusters) == 1 {
 		above = 2 // the headline of all, and a blank line
@@ -134,6 +137,10 @@ func (r *Reports) Document() *findings.Document {
 	}
 	if differ > 0 {
 		d.Lead = fmt.Sprintf("%d of %s differ: %s", differ, text.Count(r.Compared, "cluster"), countText(all, false))
+	}
+	if n := len(r.Unread); n > 0 {
+		d.Lead += "; " + text.Count(n, "file") + " could not be read"
+		d.Notes = append(d.Notes, findings.Remarks("not read", r.Unread)...)
 	}
 	d.Lead += unbuilt(d, r.Unbuilt, r.Before) + unapplied(r.Charts)
 	left := maxScreen - rows(0, d.Title+": "+d.Lead)
@@ -186,7 +193,9 @@ const (
 
 // Missing returns which files could not be read, and why.
 func (r *Reports) Missing() []string {
-	return slices.Concat(lists.Map(r.Clusters, func(c ClusterReport) []string { return c.Report.Unread })...)
+	return slices.Concat(r.Unread, slices.Concat(lists.Map(r.Clusters, func(c ClusterReport) []string {
+		return c.Report.Unread
+	})...))
 }
 
 // Empty reports whether nothing differs.

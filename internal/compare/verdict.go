@@ -69,8 +69,9 @@ func (r *Report) verdict(pairs []pair) string {
 	return strings.Join(parts, "; ")
 }
 
-// Undecided returns the verdict where kustomizations could be built for one of two states only; "" for none.
-func Undecided(kustomizations int) string { return lacking(0, 0, kustomizations) }
+// Undecided returns the verdict of clusters of which files could not be read, and where kustomizations could be built
+// for one of two states only; "" for none.
+func Undecided(files, kustomizations int) string { return lacking(files, 0, kustomizations) }
 
 // lacking returns what a person looks at who decides; "" if the report lacks nothing.
 func lacking(files, operators, kustomizations int) string {
