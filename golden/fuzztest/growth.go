@@ -14,8 +14,8 @@ import (
 // growthVariable is the environment variable that has Growth measure: 1 for all tests, or I/N for part I of N of them.
 const growthVariable = "OLMGEN_GROWTH"
 
-// shortVariable is the environment variable that has Growth run what it measures once, unless that grows too fast, and
-// with smaller inputs.
+// shortVariable is the environment variable that has Growth run what it measures once, unless that seems to grow too
+// fast, and with smaller inputs.
 const shortVariable = "OLMGEN_GROWTH_SHORT"
 
 // Linear is the limit of Growth for what should grow as its input does.
@@ -24,7 +24,8 @@ const Linear = 1.4
 // What Growth measures with.
 const (
 	leastMemory = 1 << 20
-	attempts    = 3 // on a loaded machine, a measurement can be wrong
+	mostRounds  = 3
+	attempts    = 4 // on a loaded machine, a measurement can be wrong
 	growthSteps = 4 // how much larger the larger input is
 
 	memoryOfGrowth = 2 << 30
@@ -35,7 +36,7 @@ func effort() (rounds int, leastCPU time.Duration) {
 	if os.Getenv(shortVariable) != "" {
 		return 1, 5 * time.Millisecond
 	}
-	return 3, 20 * time.Millisecond
+	return mostRounds, 20 * time.Millisecond
 }
 
 // Growth measures what inputs of sizes n and 4n need, and fails the test if that grows faster than n to the power of
@@ -76,7 +77,10 @@ func Growth(tb testing.TB, limit float64, first, most int, prepare func(n int) f
 	}
 	read, readMore := prepare(n), prepare(n*growthSteps)
 	var cpu, memory float64
-	for range attempts {
+	for attempt := range attempts {
+		if attempt > 0 {
+			rounds = mostRounds
+		}
 		small, large := none, none
 		for range rounds {
 			small = small.least(read)
