@@ -70,7 +70,7 @@ var hostileCommands = []string{
 	"check h/manifests -n ops", "check h/manifests -n ops --format json", "check h/manifests -n ops --format markdown", "check h/manifests -n ops --format sarif",
 	"lint h --policy operate-first", "lint h --policy operate-first --format json", "lint h --policy operate-first --format markdown", "lint h --policy operate-first --format sarif",
 	"validate h", "validate h --format json", "validate h --format markdown", "validate h --format sarif",
-	"images h", "images h --format table", "images h --format json", "images h --format yaml", "images h --format markdown", "images h --format imagedigestmirrorset --mirror example.com",
+	"images h", "images h --format table", "images h --format json", "images h --format markdown", "images h --format imagedigestmirrorset --mirror example.com",
 	"installer-rbac h --installer ci/deployer", "catalog audit h", "catalog audit h --format json", "catalog audit h --format csv", "catalog audit h --format sarif",
 	"catalog site h -o out/site",
 }
