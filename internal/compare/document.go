@@ -158,20 +158,26 @@ func bounded(t findings.Table, lines int) (_ findings.Table, left int, whole boo
 		row[last-1].Text, row[last].Text = "their worst", strings.Join(filled(lists.Map(change.Severities,
 			func(s findings.Severity) string {
 				n := lists.Count(of, func(is findings.Severity) bool { return is == s })
-				return map[bool]string{true: fmt.Sprintf("%d %s", n, s)}[n > 0]
+				if n == 0 {
+					return ""
+				}
+				return fmt.Sprintf("%d %s", n, s)
 			})), ", ")
 		t.Rows = append(t.Rows, row)
 	}
+	widths := make([]int, last)
+	for j, c := range t.Columns[:last] {
+		widths[j] = c.Width
+		for _, row := range t.Rows {
+			if c.Align {
+				widths[j] = max(widths[j], utf8.RuneCountInString(row[j].Text))
+			}
+		}
+	}
 	for i, row := range t.Rows[:len(shown)] {
 		before := 0
-		for j, c := range t.Columns[:last] {
-			width := max(c.Width, utf8.RuneCountInString(row[j].Text))
-			for _, other := range t.Rows {
-				if c.Align {
-					width = max(width, utf8.RuneCountInString(other[j].Text))
-				}
-			}
-			before += width + len("  ")
+		for j, width := range widths {
+			before += max(width, utf8.RuneCountInString(row[j].Text)) + len("  ")
 		}
 		what := within(before, 1+min(1, max(0, left)), row[last].Text)
 		left -= rows(before, what) - 1

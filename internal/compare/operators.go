@@ -141,7 +141,7 @@ func (r *Report) operators(pairs []pair) (out []OperatorAnswer) {
 	dealOut(r.Permissions, func(i permissions.Item) *[]permissions.Item { return &d.item(i).Permissions })
 	dealOut(r.Users, func(i permissions.Item) *[]permissions.Item { return &d.item(i).Users })
 	for _, f := range r.facts {
-		of := lists.Map(append([]permissions.Subject{}, f.Subjects...), func(s permissions.Subject) *Report {
+		of := lists.Map(f.Subjects, func(s permissions.Subject) *Report {
 			return d.part(s.Namespace, s.Namespace+"/"+s.Name)
 		})
 		for _, part := range lists.Unique(of) {
@@ -178,18 +178,11 @@ func (r *Report) operators(pairs []pair) (out []OperatorAnswer) {
 func operatorsTable(list []OperatorAnswer, folded bool) findings.Table {
 	t := findings.Table{Columns: []findings.Column{{Title: "Operator", Align: true}, {Title: "Severity", Width: 7},
 		{Title: "Release", Align: true}, {Title: "Verdict"}}}
-	type same struct {
-		severity findings.Severity
-		verdict  string
-		alone    int
+	groups := slices.Collect(slices.Chunk(list, 1))
+	if folded {
+		groups = lists.Groups(list, func(a OperatorAnswer) [2]string { return [2]string{string(a.Severity), a.Verdict} })
 	}
-	n := 0
-	for _, alike := range lists.Groups(list, func(a OperatorAnswer) same {
-		if n++; folded {
-			return same{a.Severity, a.Verdict, 0}
-		}
-		return same{alone: n}
-	}) {
+	for _, alike := range groups {
 		a, release := alike[0], "new: "+alike[0].New
 		names := lists.Map(alike, func(a OperatorAnswer) string { return cmp.Or(a.Operator, "what belongs to none") })
 		switch {

@@ -2,11 +2,11 @@ package adopt
 
 import (
 	_ "embed"
-	"regexp"
 	"strings"
 	"text/template"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
@@ -17,7 +17,7 @@ import (
 var planText string
 
 // lineOf matches a line of planText: the mark of a title, or the kind of a command and its list, and a template.
-var lineOf = regexp.MustCompile(`^(?:(##!?) |(guard|run|undo)(?: each (\w+))?: )?(.*)\n$`)
+var lineOf = lazy.Regexp(`^(?:(##!?) |(guard|run|undo)(?: each (\w+))?: )?(.*)\n$`)
 
 // steps fills the steps and the way back. Kubernetes does what it can do by itself: the garbage collector takes the
 // ownerReferences of what a CSV owns when the CSV is deleted with --cascade=orphan.
@@ -32,7 +32,7 @@ func (p *planner) steps() error {
 	var all []Step
 	leftOut := false
 	for line := range strings.Lines(strings.ReplaceAll(planText, "\\\n", "")) {
-		parts := lineOf.FindStringSubmatch(line)
+		parts := lineOf().FindStringSubmatch(line)
 		mark, kind, list := parts[1], parts[2], parts[3]
 		if strings.HasPrefix(line, "# ") || leftOut && mark == "" {
 			continue

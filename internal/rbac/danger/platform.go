@@ -47,8 +47,8 @@ func (r row) consequence() Consequence {
 		r.Verbs = writing
 	}
 	for _, kinds := range []map[string][]string{r.Kinds, r.ClusterKinds} {
-		for group, list := range kinds {
-			c.needs[0] = append(c.needs[0], resources(group, list, r.Verbs...))
+		for _, group := range lists.Keys(kinds) {
+			c.needs[0] = append(c.needs[0], resources(group, kinds[group], r.Verbs...))
 		}
 	}
 	switch {
