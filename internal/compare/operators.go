@@ -180,7 +180,9 @@ func operatorsTable(list []OperatorAnswer, folded bool) findings.Table {
 		{Title: "Release", Align: true}, {Title: "Verdict"}}}
 	groups := slices.Collect(slices.Chunk(list, 1))
 	if folded {
-		groups = lists.Groups(list, func(a OperatorAnswer) [2]string { return [2]string{string(a.Severity), a.Verdict} })
+		groups = lists.Groups(list, func(a OperatorAnswer) [2]string {
+			return [2]string{string(a.Severity), a.Verdict}
+		})
 	}
 	for _, alike := range groups {
 		a, release := alike[0], "new: "+alike[0].New
