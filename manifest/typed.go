@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
-	"k8s.io/apimachinery/pkg/runtime"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/olmgen/olmgen/internal/base/yamltext"
@@ -43,14 +42,16 @@ type plan struct {
 }
 
 type field struct {
-	index []int
-	of    reflect.Type
+	index               []int
+	of                  reflect.Type
+	omitEmpty, omitZero bool
 }
 
 var plans sync.Map // of *plan by reflect.Type
 
 var (
 	jsonUnmarshaler = reflect.TypeFor[json.Unmarshaler]()
+	jsonMarshaler   = reflect.TypeFor[json.Marshaler]()
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 	textMarshaler   = reflect.TypeFor[encoding.TextMarshaler]()
 )
@@ -61,8 +62,8 @@ func planOf(t reflect.Type) *plan {
 	}
 	p := new(plan)
 	p.read = p.wayOf(t)
-	both := reflect.PointerTo(t)
-	if t.Kind() != reflect.Pointer && (both.Implements(jsonUnmarshaler) || both.Implements(textUnmarshaler)) {
+	own := []reflect.Type{jsonUnmarshaler, textUnmarshaler, jsonMarshaler, textMarshaler}
+	if t.Kind() != reflect.Pointer && slices.ContainsFunc(own, reflect.PointerTo(t).Implements) {
 		p.read = byJSON
 	}
 	stored, _ := plans.LoadOrStore(t, p)
@@ -130,7 +131,8 @@ func (p *plan) addFields(t reflect.Type, above []int) bool {
 		if _, ok := p.fields[name]; ok || strings.Contains(","+options, ",string") {
 			return false
 		}
-		p.fields[name] = field{index, f.Type}
+		has := func(option string) bool { return slices.Contains(strings.Split(options, ","), option) }
+		p.fields[name] = field{index, f.Type, has("omitempty"), has("omitzero")}
 	}
 	return true
 }
@@ -344,10 +346,92 @@ func (d *typeDecoder) byJSON(n *yaml.Node, v reflect.Value, depth int) bool {
 
 // Typed returns the JSON-like value of a typed Kubernetes object. Its whole numbers are exact (int64).
 func Typed(v any) (map[string]any, error) {
-	if m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(v); err == nil && asJSON(m) {
-		return m, nil
+	if x, ok := typed(reflect.ValueOf(v)); ok {
+		if m, ok := x.(map[string]any); ok {
+			return m, nil
+		}
 	}
 	return typedByJSON(v)
+}
+
+// typed returns the JSON-like value of a value. It is false if JSON surely has no such value.
+func typed(v reflect.Value) (x any, ok bool) {
+	p := planOf(v.Type())
+	switch p.read {
+	case asString:
+		return v.String(), utf8.ValidString(v.String())
+	case asBool:
+		return v.Bool(), true
+	case asInt:
+		return v.Int(), true
+	case asPointer, asAny, asList, asMap:
+		if v.IsNil() {
+			return nil, true
+		}
+	}
+	switch p.read {
+	case asPointer, asAny:
+		return typed(v.Elem())
+	case asStruct:
+		return p.typed(v)
+	case asList:
+		list := make([]any, v.Len())
+		for i := range list {
+			if list[i], ok = typed(v.Index(i)); !ok {
+				return nil, false
+			}
+		}
+		return list, true
+	case asMap:
+		m := make(map[string]any, v.Len())
+		for entry := v.MapRange(); entry.Next(); {
+			key := entry.Key().String()
+			if m[key], ok = typed(entry.Value()); !ok || !utf8.ValidString(key) {
+				return nil, false
+			}
+		}
+		return m, true
+	}
+	if v.CanAddr() { // for methods of the pointer
+		v = v.Addr()
+	}
+	b, err := json.Marshal(v.Interface())
+	return x, err == nil && kjson.UnmarshalCaseSensitivePreserveInts(b, &x) == nil
+}
+
+// typed is typed for a struct.
+func (p *plan) typed(v reflect.Value) (map[string]any, bool) {
+	m := make(map[string]any, 8)
+	for name, f := range p.fields {
+		part := v.FieldByIndex(f.index)
+		if f.omitZero && isZero(part) || f.omitEmpty && isEmpty(part) {
+			continue
+		}
+		x, ok := typed(part)
+		if !ok {
+			return nil, false
+		}
+		m[name] = x
+	}
+	return m, true
+}
+
+func isEmpty(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Map, reflect.Slice, reflect.String, reflect.Array:
+		return v.Len() == 0
+	case reflect.Struct:
+		return false
+	}
+	return v.IsZero()
+}
+
+func isZero(v reflect.Value) bool {
+	own, ok := reflect.TypeAssert[interface{ IsZero() bool }](v)
+	if !ok && v.CanAddr() {
+		own, ok = reflect.TypeAssert[interface{ IsZero() bool }](v.Addr())
+	}
+	return v.IsZero() || ok && own.IsZero()
 }
 
 func typedByJSON(v any) (m map[string]any, err error) {

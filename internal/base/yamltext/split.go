@@ -92,41 +92,23 @@ func Chunks(data []byte) []Chunk {
 		}
 		start, startLine = next, nextLine
 	}
-	dashes, dots := 0, 0
 	for at, line := 0, 1; at < len(data); line++ {
-		if c.open { // no other line matters
-			to := min(ahead(data, at, "\n---", &dashes), ahead(data, at, "\n...", &dots))
-			line += bytes.Count(data[at:to], []byte("\n"))
-			if at = to; at == len(data) {
-				break
-			}
-		}
 		end := len(data)
 		if i := bytes.IndexByte(data[at:], '\n'); i >= 0 {
 			end = at + i + 1
 		}
-		switch c.next(data[at:end]) {
-		case cutBefore:
-			cut(at, at, line)
-		case cutAt:
-			cut(at, end, line+1)
+		if mark := data[at]; !c.open || mark == '-' || mark == '.' { // no other line matters
+			switch c.next(data[at:end]) {
+			case cutBefore:
+				cut(at, at, line)
+			case cutAt:
+				cut(at, end, line+1)
+			}
 		}
 		at = end
 	}
 	cut(len(data), len(data), 0)
 	return out
-}
-
-// ahead returns where the next line begins, from a line on, that has a mark behind its line break; without one, the
-// end. known is what it has returned before.
-func ahead(data []byte, from int, mark string, known *int) int {
-	if *known < from {
-		*known = len(data)
-		if i := bytes.Index(data[from-1:], []byte(mark)); i >= 0 {
-			*known = from + i
-		}
-	}
-	return *known
 }
 
 // cutter finds where one document ends and the next begins. A line that begins with "---", which belongs to what it
