@@ -189,8 +189,8 @@ func (q *question) sizes() {
 func TooLarge(objects []*manifest.Object) []findings.Finding {
 	q := &question{}
 	for _, o := range objects {
-		raw := o.Raw() // quotes and braces do not double what is not heavy
-		if !budget.Heavy(raw, maxBytes/2) || budget.AsJSON(raw) <= maxBytes {
+		raw := o.Raw()
+		if len(raw) <= maxBytes/2 || budget.AsJSON(raw) <= maxBytes { // JSON does not double a text
 			continue
 		}
 		value, err := o.Value()

@@ -152,6 +152,9 @@ func (o Operator) Configured(r versions.Release) []findings.Finding {
 }
 
 func (q *question) config() {
+	if q.Config == nil {
+		return
+	}
 	for _, r := range q.Controllers() {
 		q.list = append(q.list, q.Configured(r)...)
 	}

@@ -133,13 +133,17 @@ func Inputs() []Input {
 func Places(text []byte) int64 {
 	n := int64(1)
 	for _, c := range text {
-		switch c {
-		case '\n', ':', ',', '[', '{', '-', '?':
-			n++
-		}
+		n += begins[c]
 	}
 	return n
 }
+
+var begins = func() (of [256]int64) {
+	for _, c := range "\n:,[{-?" {
+		of[c] = 1
+	}
+	return of
+}()
 
 // Weight returns the size of a text of YAML or JSON without indentation, blank lines and lines of comments: what an API
 // server is sent is seldom less.
@@ -170,8 +174,8 @@ func Heavy(text []byte, most int64) bool { return int64(len(text)) > most && Wei
 
 // AsJSON returns a size that the JSON of a text of YAML without aliases and tags does not exceed.
 func AsJSON(text []byte) int64 {
-	n := 4 * Places(text) // quotes, brackets or null, which the text may lack at a place
-	block := -1           // the indentation of the line that began a block scalar
+	n := atPlace
+	block := -1 // the indentation of the line that began a block scalar
 	for line := range bytes.Lines(text) {
 		rest := bytes.TrimLeft(line, " ")
 		indent, blank := len(line)-len(rest), len(bytes.TrimSpace(rest)) == 0
@@ -183,32 +187,59 @@ func AsJSON(text []byte) int64 {
 				block = indent
 			}
 			line = rest
+		} else { // all its lines are indented by more, which is no part of the text
+			line = line[min(indent, block+1):]
 		}
 		n += int64(len(line)) + escapes(line)
 	}
 	return n
 }
 
-// escapes returns by how much text can grow in JSON, and numbers without their exponents.
+// escapes returns by how much text can grow in JSON: escapes, what stands at Places, and numbers without exponents.
 func escapes(text []byte) (n int64) {
 	before := byte(0)
 	for _, c := range text {
-		switch {
-		case strings.IndexByte(`<>&\`, c) >= 0 || c > '~' || c < ' ' && c != '\n':
-			n += int64(len(`\u003c`)) - 1
-		case c == '"':
-			n++
-		case c == '{' || c == ',' || c == '?': // a key alone has quotes, a colon and null
-			n += 3
-		case (c == 'e' || c == 'E') && ('0' <= before && before <= '9' || before == '.'): // 1e20: 21 digits
-			n += 20
-		case strings.IndexByte("nNoOyY", c) >= 0 && (before|' ' < 'a' || 'z' < before|' '): // n is false
-			n += 4
+		n += begins[c] * atPlace
+		switch more := grows[c]; more {
+		case asExponent: // 1e20: 21 digits
+			if '0' <= before && before <= '9' || before == '.' {
+				n += 20
+			}
+		case asWord: // n is false
+			if letter := before | ' '; letter < 'a' || 'z' < letter {
+				n += 4
+			}
+		default:
+			n += int64(more)
 		}
 		before = c
 	}
 	return n
 }
+
+const (
+	atPlace            = int64(4) // quotes, brackets or null, which the text may lack
+	asExponent, asWord = 100, 101
+)
+
+// grows is by how much a character can grow, or of what it may be the first.
+var grows = func() (of [256]byte) {
+	for c := range of {
+		switch {
+		case strings.IndexByte(`<>&\`, byte(c)) >= 0 || c > '~' || c < ' ' && c != '\n':
+			of[c] = byte(len(`\u003c`)) - 1
+		case c == '"' || c == '.': // .1 is 0.1
+			of[c] = 1
+		case c == '{' || c == ',' || c == '?': // a key alone has quotes, a colon and null
+			of[c] = 3
+		case c == 'e' || c == 'E':
+			of[c] = asExponent
+		case strings.IndexByte("nNoOyY", byte(c)) >= 0:
+			of[c] = asWord
+		}
+	}
+	return of
+}()
 
 // Crowded reports whether a text has more than a number of Places. A short text is not read for that.
 func Crowded(text []byte, most int64) bool { return int64(len(text)) >= most && Places(text) > most }

@@ -39,7 +39,7 @@ func TestWeight(t *testing.T) {
 func FuzzAsJSON(f *testing.F) {
 	for _, text := range []string{"", "a: b\n", "a:\n", "- ~\n- 1e20\n- 0x1f\n", "a: |\n  # no comment\n    <b>\n\n  c\n", "- - a: >-2 # c\n      x\n",
 		"{a: b, c: [d, e]}", "a: \"\\u2028\\t\"\n", "a: ä\U0001f600\n", "[[],{},[[]]]", "? a\n: b\n", "a\n  b\n", "a: 'x\n\n\n  y'\n",
-		"a: \"x\\\n    y\"\n", "a: b # |\n  c: d\n", "a: 2001-01-01\nb: .inf\nc: 1_000\nd: 0b11\ne: 1E+20\n"} {
+		"a: \"x\\\n    y\"\n", "a: b # |\n  c: d\n", ".1:", "a:\n  - b: |1\n      c\n\n     d\n    e: n\n", "a: 2001-01-01\nb: .inf\nc: 1_000\nd: 0b11\ne: 1E+20\n"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
