@@ -10,8 +10,8 @@ AXE_VERSION := 4.14.1
 
 # Tests without real bundles: the environment does not make them longer.
 OFFLINE := OLMGEN_CORPUS= OLMGEN_ORACLE= OLMGEN_OLMV1_CRDS= OLMGEN_CASES=
-# go test runs a part of go vet by default; "make lint" runs all of it, once.
-TEST := $(GO) test -vet=off
+# go test runs a part of go vet by default; "make lint" runs all of it, once. A quarter of linking is for debuggers.
+TEST := $(GO) test -vet=off -ldflags=-w
 
 # installed PACKAGE: a tool is complete once it has its name.
 installed = mkdir -p $(BIN) && tmp=$$(mktemp -d $(BIN)/.tool-XXXXXX) && trap 'rm -rf "$$tmp"' EXIT && \
@@ -43,8 +43,10 @@ form: $(GOLANGCI) ## Check what needs no compiler: gofmt, the length of lines, g
 	$< run --enable-only lll ./...
 	$(GO) mod tidy -diff
 
+test: export GOGC ?= 400 # a sixth of what tests and linking cost was garbage
 test: ## Run all tests that need nothing but this repository and are not slow; APART=docs leaves out those of "make docs-check"
-	$(OFFLINE) $(TEST) -timeout 30m $(if $(filter docs,$(APART)),-skip '$(GENERATED_TESTS)') ./...
+	@$(GO) build -C tools -o $(CURDIR)/.tools/ ./testlines
+	$(OFFLINE) .tools/testlines $(TEST) -timeout 30m $(if $(filter docs,$(APART)),-skip '$(GENERATED_TESTS)') ./...
 	cd tools && $(OFFLINE) $(TEST) ./...
 
 RACED ?= ./...

@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 // command builds olmgen and returns the path of the program.
 var command = sync.OnceValues(func() (string, error) {
 	program := filepath.Join(scratch, "olmgen")
-	out, err := exec.Command("go", "build", "-o", program, "../cmd/olmgen").CombinedOutput()
+	out, err := exec.Command("go", "build", "-ldflags=-w", "-o", program, "../cmd/olmgen").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("go build ../cmd/olmgen: %w\n%s", err, out)
 	}

@@ -45,7 +45,7 @@ func strace(t *testing.T) string {
 func program(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "olmgen")
-	build := exec.Command("go", "build", "-o", path, ".")
+	build := exec.Command("go", "build", "-ldflags=-w", "-o", path, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -26,7 +26,7 @@ func (m withPrograms) Run() int {
 		return 1
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	build := exec.Command("go", "build", "-o", dir, "../olmgen-validate", "../olmgen-helm")
+	build := exec.Command("go", "build", "-ldflags=-w", "-o", dir, "../olmgen-validate", "../olmgen-helm")
 	if out, err := build.CombinedOutput(); err != nil {
 		log.Printf("%s: %v\n%s", build, err, out)
 		return 1
