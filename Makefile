@@ -43,7 +43,8 @@ form: $(GOLANGCI) ## Check what needs no compiler: gofmt, the length of lines, g
 	$< run --enable-only lll ./...
 	$(GO) mod tidy -diff
 
-test: export GOGC ?= 400 # a sixth of what tests and linking cost was garbage
+# A sixth of what tests and linking cost was garbage.
+test: export GOGC ?= 400
 test: ## Run all tests that need nothing but this repository and are not slow; APART=docs leaves out those of "make docs-check"
 	@$(GO) build -C tools -o $(CURDIR)/.tools/ ./testlines
 	$(OFFLINE) .tools/testlines $(TEST) -timeout 30m $(if $(filter docs,$(APART)),-skip '$(GENERATED_TESTS)') ./...
