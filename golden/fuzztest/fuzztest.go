@@ -37,7 +37,7 @@ func Limit(tb testing.TB, size int) {
 	LimitMemory(tb, size, maxMemory)
 }
 
-// LimitMemory is Limit for an input that needs more allocations than others.
+// LimitMemory is Limit for an input that needs more allocations than others, and as many times more CPU time.
 func LimitMemory(tb testing.TB, size int, memory uint64) {
 	tb.Helper()
 	if size >= maxInput {
@@ -46,7 +46,7 @@ func LimitMemory(tb testing.TB, size int, memory uint64) {
 	before := measure()
 	tb.Cleanup(func() {
 		tb.Helper()
-		before.check(tb, measure(), size, usage{uint64(raced * float64(memory)), cpuLimit()})
+		before.check(tb, measure(), size, usage{uint64(raced * float64(memory)), cpuLimit() * time.Duration(max(memory, maxMemory)/1e6) / (maxMemory / 1e6)})
 	})
 }
 
