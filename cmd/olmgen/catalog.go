@@ -276,7 +276,7 @@ func newCatalogDiff() *cobra.Command {
 			"repeated")
 	f.catalogs.register(flags)
 	f.roots.register(cmd)
-	f.registerAs(cmd, print.FindingFormats, triggers(), findings.Error)
+	f.registerAs(cmd, print.Formats, triggers(), findings.Error)
 	registerSources(flags, &f.network)
 	return cmd
 }

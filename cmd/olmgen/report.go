@@ -31,7 +31,7 @@ type reportFlags struct {
 }
 
 func (f *reportFlags) register(cmd *cobra.Command) {
-	f.registerAs(cmd, print.FindingFormats, nil, findings.Error)
+	f.registerAs(cmd, print.Formats, nil, findings.Error)
 }
 
 // registerAs is register for a report with formats, differences and a default of its own.

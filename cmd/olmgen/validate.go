@@ -150,7 +150,7 @@ func newCheck() *cobra.Command {
 	f.target.register(cmd, false)
 	f.target.registerDate(cmd, &f.report.failOn)
 	f.programs.register(flags)
-	f.report.registerAs(cmd, print.FindingFormats, supportWords, findings.Error)
+	f.report.registerAs(cmd, print.Formats, supportWords, findings.Error)
 	registerSources(flags, &f.network)
 	return cmd
 }

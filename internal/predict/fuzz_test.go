@@ -47,7 +47,7 @@ func FuzzCheck(f *testing.F) {
 					t.Errorf("%+v", finding)
 				}
 			}
-			for _, format := range print.FindingFormats {
+			for _, format := range print.Formats {
 				if err := print.Report(&texts[i], r, format); err != nil {
 					t.Fatal(err)
 				}

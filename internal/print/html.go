@@ -61,7 +61,7 @@ func writeHTML(w io.Writer, d *findings.Document) error {
 		Contents              []findings.Link
 		Sections              []section
 	}{
-		text.Printable(d.Kind), text.Printable(d.Title), text.Printable(d.Lead), d.Nav,
+		text.Printable(d.Kind), text.Printable(cmp.Or(d.Title, d.Kind)), text.Printable(d.Lead), d.Nav,
 		template.CSS(style), template.JS(scriptText), hash(style), hash(scriptText), counts(sections),
 		ImageURL(d.Logo), d.Images || d.Logo != nil,
 		contents(sections), sections,

@@ -1,6 +1,6 @@
 // Package print prints reports.
 //
-// [Report] prints a report in the formats that its methods are for, and a [List] of findings in [FindingFormats].
+// [Report] prints a report in the formats that its methods are for, and a [List] of findings in all [Formats].
 package print
 
 import (
@@ -25,9 +25,6 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
-// FindingFormats are the formats of a List.
-var FindingFormats = []findings.Format{findings.Text, findings.JSON, findings.Markdown, findings.SARIF}
-
 // List is findings as a report.
 type List struct {
 	Rules    []findings.Rule // sorted by id
@@ -49,6 +46,24 @@ func (l List) Formats() map[findings.Format]func(io.Writer) error {
 		},
 		findings.Markdown: func(w io.Writer) error { return writeFindingsTable(w, l.Findings) },
 	}
+}
+
+// Document returns the findings as a table for HTML.
+func (l List) Document() *findings.Document {
+	t := findings.Table{Columns: []findings.Column{{Title: "Level"}, {Title: "Where", Place: true}, {Title: "Finding"},
+		{Title: "Rule", Style: findings.Code}}}
+	for _, f := range l.Findings {
+		finding := findings.Cell{Text: f.Description()}
+		if f.Hint != "" {
+			finding.Note = "Hint: " + f.Hint
+		}
+		t.Rows = append(t.Rows, []findings.Cell{findings.SeverityCell(f.Level), {Text: f.Where()}, finding, {Text: f.Rule}})
+	}
+	s := findings.Section{Title: "Findings", Tables: []findings.Table{t}}
+	if len(t.Rows) == 0 {
+		s.Tables, s.Remarks = nil, []findings.Remark{{Text: "no findings"}}
+	}
+	return &findings.Document{Kind: "Findings", Title: text.Count(len(t.Rows), "finding"), Sections: []findings.Section{s}}
 }
 
 // JSON returns the findings with their number per level.
@@ -110,11 +125,22 @@ func Report(w io.Writer, report any, format findings.Format) error {
 	return fmt.Errorf("the report has no format %q", format)
 }
 
-// withFollowing prints a report and those below it. An empty one leaves no empty line.
+// withFollowing prints a report and those below it. An empty one leaves no empty line. HTML is one page.
 func withFollowing(w io.Writer, r documented, format findings.Format) error {
 	f, ok := r.(followed)
-	if !ok || format == findings.HTML {
+	if !ok {
 		return Document(w, r.Document(), format)
+	}
+	if format == findings.HTML {
+		d := r.Document()
+		for _, next := range f.Following(format) {
+			below, ok := next.(documented)
+			if !ok {
+				return fmt.Errorf("a part of the report has no format %q", format)
+			}
+			d.Sections = append(d.Sections, below.Document().Sections...)
+		}
+		return Document(w, d, format)
 	}
 	out, part := page{columns: columns(w)}, page{columns: columns(w)}
 	err := Document(&out, r.Document(), format)

@@ -58,7 +58,7 @@ func list() []findings.Finding {
 }
 
 func TestFormats(t *testing.T) {
-	for _, format := range print.FindingFormats {
+	for _, format := range print.Formats {
 		t.Run(string(format), func(t *testing.T) {
 			var got bytes.Buffer
 			if err := print.Report(&got, print.List{Rules: rules, Findings: list()}, format); err != nil {
@@ -96,7 +96,7 @@ func TestFormatErrors(t *testing.T) {
 		t.Error("xml is a format")
 	}
 	broken := errors.New("broken")
-	for _, format := range print.FindingFormats {
+	for _, format := range print.Formats {
 		if err := print.Report(brokenWriter{broken}, print.List{Rules: rules, Findings: list()}, format); !errors.Is(err, broken) {
 			t.Errorf("%s: the writer's error is lost: %v", format, err)
 		}

@@ -60,7 +60,7 @@ func reports() []validate.Finding {
 }
 
 func TestFormats(t *testing.T) {
-	for _, format := range print.FindingFormats {
+	for _, format := range print.Formats {
 		t.Run(string(format), func(t *testing.T) {
 			var got bytes.Buffer
 			if err := print.Report(&got, print.List{Rules: validate.Rules(), Findings: reports()}, format); err != nil {
