@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -44,6 +46,8 @@ func newValidate() *cobra.Command {
 	f.report.register(cmd)
 	flags.BoolVar(&f.options.OperatorHub, "operatorhub", false,
 		"also check the rules for publication on OperatorHub.io")
+	flags.StringSliceVar(&f.options.Catalogs, "catalog-rules", nil, "also check the rules of the pipelines that "+
+		"publish in these `CATALOGS`: "+strings.Join(validate.Catalogs, ", "))
 	f.target.register(cmd, true)
 	f.programs.register(flags)
 	f.source.register(cmd)
@@ -54,6 +58,12 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 	given, err := f.target.checked()
 	if err != nil {
 		return err
+	}
+	for _, name := range f.options.Catalogs {
+		if !slices.Contains(validate.Catalogs, name) {
+			return &usageError{fmt.Sprintf("--catalog-rules: unknown value %q", name),
+				"choose of " + strings.Join(validate.Catalogs, ", ")}
+		}
 	}
 	f.options.Resources = apiserver.Checker{}
 	program, err := f.programs.validators()

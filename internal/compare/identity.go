@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -199,33 +198,13 @@ func dependency(p catalog.Property) (f fact, version string) {
 
 // metadata are the annotations of a bundle that say which catalogs offer it, and where in them.
 var metadata = []string{"operators.operatorframework.io.bundle.channels.v1",
-	"operators.operatorframework.io.bundle.channel.default.v1", openShiftVersions}
-
-const openShiftVersions = "com.redhat.openshift.versions"
+	"operators.operatorframework.io.bundle.channel.default.v1", olm.AnnotationOpenShiftVersions}
 
 // widens reports whether the catalogs of all releases of OpenShift that had a bundle have it still.
 func widens(old, now string) bool {
-	first, last, err := openShiftCatalogs(old)
-	newFirst, newLast, err2 := openShiftCatalogs(now)
+	first, last, err := olm.OpenShiftCatalogs(old)
+	newFirst, newLast, err2 := olm.OpenShiftCatalogs(now)
 	return err == nil && err2 == nil && newFirst.LE(first) && newLast.GE(last)
-}
-
-// openShiftCatalogs returns the releases of OpenShift whose catalogs have a bundle: v4.6 is it and later ones, =v4.6 it
-// alone, and v4.6-v4.8 these three; v4.5,v4.6 is what v4.5 is (Red Hat: Managing OpenShift Versions). No text is all.
-func openShiftCatalogs(said string) (first, last semver.Version, err error) {
-	last.Major = math.MaxUint64
-	if said == "" {
-		return first, last, nil
-	}
-	said, _, _ = strings.Cut(said, ",")
-	said, only := strings.CutPrefix(strings.TrimSpace(said), "=")
-	from, to, ranged := strings.Cut(said, "-")
-	if first, err = semver.ParseTolerant(from); err == nil && only {
-		last = first
-	} else if err == nil && ranged {
-		last, err = semver.ParseTolerant(to)
-	}
-	return first, last, err
 }
 
 // follows reports whether a release says that it takes the place of another one.
@@ -345,7 +324,7 @@ func judgeIdentity(c *change.Change, old, now Operator) {
 	case c.Field == olm.PropertyMaxOpenShift && c.Change != change.Removed &&
 		(err != nil || err2 != nil || after.LT(before)):
 		warn("OpenShift is not updated beyond it while the operator is installed")
-	case c.Field == openShiftVersions && !widens(c.Old, c.New):
+	case c.Field == olm.AnnotationOpenShiftVersions && !widens(c.Old, c.New):
 		warn("the catalogs of other releases of OpenShift do not have it")
 	}
 	if now.WithoutOLM && c.Severity == findings.Warning {

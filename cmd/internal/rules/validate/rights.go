@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/bundle"
@@ -144,20 +143,6 @@ func cutOff(b *bundle.Bundle) []Finding {
 	return lists.Map(netpol.Namespaces(b.Others, true)[""].Gaps(b.CSV), func(g netpol.Gap) Finding {
 		return finding(ruleNetwork, g.Severity, g.Policy.Errorf(g.Field, "%s", g.Message))
 	})
-}
-
-// publication returns the catalogs whose pipelines refuse what the bundle ships (redhat-openshift-ecosystem/
-// operator-pipelines: operatorcert/static_tests/common/bundle.py, check_network_policy_presence, and
-// ansible/inventory/group_vars/operator-pipeline-prod.yml).
-func publication(b *bundle.Bundle) (list []Finding) {
-	for _, o := range b.Others {
-		if o.Kind == "NetworkPolicy" && bundle.GroupOf(o) == networkingv1.GroupName {
-			list = append(list, finding(ruleCatalog, findings.Note, o.Errorf("kind", "the pipeline of OpenShift's "+
-				"catalogs community-operators, certified-operators and redhat-marketplace refuses bundles with "+
-				"a NetworkPolicy (check_network_policy_presence)")))
-		}
-	}
-	return list
 }
 
 const (

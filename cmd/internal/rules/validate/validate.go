@@ -54,6 +54,8 @@ type Options struct {
 	// judges the examples of custom resources; may be nil
 	Resources   crs.Checker
 	OperatorHub bool // also check the rules for publication on OperatorHub.io
+	// Catalogs are the sets of rules of pipelines that are asked. Community has those of OperatorHub.io.
+	Catalogs []string
 	// Cluster has the releases that the bundle is for; nothing is said of them if none is known and Form is empty
 	Cluster fit.Cluster
 	Form    fit.Form // who installs it; empty: as the releases say
@@ -114,7 +116,7 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 	list = append(list, refusals(src, b)...)
 	operator := fit.OfBundle(b)
 	operator.Namespace = b.CSV.Annotations[olm.AnnotationSuggestedNamespace]
-	list = slices.Concat(list, dependencyFindings(src.FS, b), ownedVersions(b), cutOff(b), publication(b),
+	list = slices.Concat(list, dependencyFindings(src.FS, b), ownedVersions(b), cutOff(b), publication(src, b, o.Catalogs),
 		fit.Conversions(operator))
 	for _, ask := range []func(*bundle.Bundle) ([]Finding, error){inVain, bindings} {
 		found, err := ask(b)
@@ -305,7 +307,7 @@ type Checker interface {
 
 // newSubject returns the subject for a bundle, and its objects in the same order.
 func newSubject(fsys fs.FS, b *bundle.Bundle, o Options) (Subject, []*manifest.Object, error) {
-	s := Subject{Package: b.Package, Channels: b.Channels, DefaultChannel: b.DefaultChannel, OperatorHub: o.OperatorHub}
+	s := Subject{Package: b.Package, Channels: b.Channels, DefaultChannel: b.DefaultChannel, OperatorHub: o.OperatorHub || slices.Contains(o.Catalogs, Community)}
 	crds := lists.Map(b.CRDs, func(c *bundle.CRD) *manifest.Object { return c.Object })
 	objects := slices.Concat([]*manifest.Object{b.CSVObject}, crds, b.Others)
 	seen := map[string]bool{}
