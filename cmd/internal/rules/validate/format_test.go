@@ -61,6 +61,9 @@ func reports() []validate.Finding {
 
 func TestFormats(t *testing.T) {
 	for _, format := range print.Formats {
+		if format == findings.HTML {
+			continue // package print has one
+		}
 		t.Run(string(format), func(t *testing.T) {
 			var got bytes.Buffer
 			if err := print.Report(&got, print.List{Rules: validate.Rules(), Findings: reports()}, format); err != nil {
