@@ -264,25 +264,30 @@ func (p *publisher) requiredFields() {
 // (community/bundle.py, OCP_TO_K8S).
 var kubernetesOf = []uint64{1: 13, 14, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30}
 
-// openShiftVersions asks what check_api_version_constraints does (community/bundle.py).
+// openShiftVersions asks what check_api_version_constraints does (community/bundle.py). It is not asked of an operator with
+// file-based catalogs, which a bundle alone does not say.
 func (p *publisher) openShiftVersions() {
 	least, said := p.b.CSV.Spec.MinKubeVersion, p.b.Annotations[olm.AnnotationOpenShiftVersions]
 	if least == "" {
 		return
 	}
+	level := findings.Error
+	if p.place.operator == "" {
+		level = findings.Warning
+	}
 	want, err := semver.ParseTolerant(least)
 	if err != nil {
-		p.add(ruleCatalogKube, findings.Error, "spec.minKubeVersion", "%q is no version: %v", least, err)
+		p.add(ruleCatalogKube, level, "spec.minKubeVersion", "%q is no version: %v", least, err)
 		return
 	}
 	first, last, err := olm.OpenShiftCatalogs(said)
 	switch {
 	case said == "":
-		p.add(ruleCatalogKube, findings.Error, "spec.minKubeVersion", "it is %s, and the annotation %s does not say for "+
+		p.add(ruleCatalogKube, level, "spec.minKubeVersion", "it is %s, and the annotation %s does not say for "+
 			"which releases of OpenShift the bundle is", least, olm.AnnotationOpenShiftVersions)
 		return
 	case err != nil:
-		p.addAnnotation(ruleCatalogKube, findings.Error, olm.AnnotationOpenShiftVersions, "%q names no releases: %v", said,
+		p.addAnnotation(ruleCatalogKube, level, olm.AnnotationOpenShiftVersions, "%q names no releases: %v", said,
 			err)
 		return
 	}
@@ -295,7 +300,7 @@ func (p *publisher) openShiftVersions() {
 		}
 	}
 	if len(older) > 0 {
-		p.addAnnotation(ruleCatalogKube, findings.Error, olm.AnnotationOpenShiftVersions, "OpenShift %s is older than "+
+		p.addAnnotation(ruleCatalogKube, level, olm.AnnotationOpenShiftVersions, "OpenShift %s is older than "+
 			"minKubeVersion %s", strings.Join(older, ", "), least)
 	}
 }
