@@ -116,6 +116,26 @@ func (s *State) installCurrentCSVs() {
 // End returns the state in which the walk ends.
 func (w *Walk) End() *State { return w.states[len(w.states)-1].clone() }
 
+// StepsOf returns the updates of a Subscription, one after the other.
+func (w *Walk) StepsOf(subscription string) (list []PathStep) {
+	for _, step := range w.Steps {
+		for _, m := range step.Subscriptions {
+			if m.Name == subscription {
+				csv := lists.Find(step.CSVs, func(p Planned) bool { return p.Name == m.To })
+				list = append(list, PathStep{From: m.From, To: m.To, Version: csv.Version})
+			}
+		}
+	}
+	return list
+}
+
+// HeldBack returns why OLM does not make an update of a Subscription that the catalog has, or "".
+func (r *Result) HeldBack(namespace, subscription string) string {
+	return lists.Find(r.Findings, func(f findings.Finding) bool {
+		return f.Object == "Subscription "+namespace+"/"+subscription && Blocking(f)
+	}).Message
+}
+
 // Planned returns the CSVs of all InstallPlans by their names.
 func (w *Walk) Planned() map[string]Planned {
 	csvs := slices.Concat(lists.Map(w.Steps, func(s Step) []Planned { return s.CSVs })...)

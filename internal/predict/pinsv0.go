@@ -257,10 +257,15 @@ func (b *pinner) pin(ctx context.Context, state *resolve.State, s *world.Subscri
 	if err != nil {
 		return nil, err
 	}
-	p.follow(&start, result, s.Name)
-	if len(p.Steps) == 0 && !p.Held && p.NewChannel != "" && pkg.Channel(p.NewChannel).Entry(p.From) == nil {
-		p.Held, p.Reason = true, fmt.Sprintf("nothing in channel %s updates %s", p.NewChannel, p.From)
+	p.Steps, p.Reason = result.StepsOf(s.Name), result.HeldBack(start.Namespace, s.Name)
+	switch {
+	case p.Reason != "":
+	case result.Failure != nil:
+		p.Reason = "OLM updates nothing in its namespace: " + result.Failure.Why()
+	case len(p.Steps) == 0 && p.NewChannel != "" && pkg.Channel(p.NewChannel).Entry(p.From) == nil:
+		p.Reason = fmt.Sprintf("nothing in channel %s updates %s", p.NewChannel, p.From)
 	}
+	p.Held = p.Reason != ""
 	p.move = b.mover(&start, s, pkg, cmp.Or(p.NewChannel, p.Channel))
 	return p, nil
 }
@@ -333,25 +338,6 @@ func current(policy *olm.OperatorPolicy, pkg *catalog.Package,
 		return ends[names[0]], ""
 	}
 	return nil, "its versions lead to several releases: " + strings.Join(names, ", ")
-}
-
-func (p *Pin) follow(start *resolve.State, result *resolve.Result, name string) {
-	for _, step := range result.Steps {
-		for _, m := range step.Subscriptions {
-			if m.Name == name {
-				to := lists.Find(step.CSVs, func(c resolve.Planned) bool { return c.Name == m.To })
-				p.Steps = append(p.Steps, PinStep{m.To, to.Version})
-			}
-		}
-	}
-	if f := result.Failure; f != nil {
-		p.Held, p.Reason = true, "OLM updates nothing in its namespace: "+f.Why()
-	}
-	for _, f := range result.Findings {
-		if f.Object == "Subscription "+start.Namespace+"/"+name && resolve.Blocking(f) {
-			p.Held, p.Reason = true, f.Message
-		}
-	}
 }
 
 func (b *pinner) mover(start *resolve.State, s *world.Subscription, pkg *catalog.Package,

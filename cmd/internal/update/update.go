@@ -211,12 +211,11 @@ func (u *updater) alone(o *Operator) {
 		o.Status, o.Reason = Held, err.Error()
 		return
 	}
-	for _, s := range p.Steps {
-		if o.Steps = append(o.Steps, s.To); !u.options.ToHead {
-			break
-		}
+	taken := p.Steps
+	if !u.options.ToHead {
+		taken = taken[:min(1, len(taken))]
 	}
-	if o.finish(); !p.Good() && !o.place.Withdrawn {
+	if o.take(taken); !p.Good() && !o.place.Withdrawn {
 		o.stays(p.Text, u.options.ToHead)
 	}
 	o.sayWithdrawn()
@@ -226,7 +225,7 @@ func (u *updater) alone(o *Operator) {
 func (o *Operator) sayWithdrawn() {
 	switch {
 	case !o.place.Withdrawn:
-	case o.Status == Updated && o.place.Package.Bundle(o.From) != nil:
+	case o.Status == Updated && o.place.Package != nil && o.place.Package.Bundle(o.From) != nil:
 		o.Reason = fmt.Sprintf("%s is not%s", o.From, inChannel(o.place.Channel.Name))
 	case o.Status == Updated:
 		o.Reason = fmt.Sprintf("the catalog no longer has %s", o.From)
@@ -258,37 +257,28 @@ func (u *updater) decide(o *Operator, state *resolve.State, taken, r *resolve.Re
 		o.Status, o.Reason = Held, "the updates of its group form a cycle"
 		return
 	}
+	o.take(taken.StepsOf(o.Name))
 	for _, step := range taken.Steps {
-		for _, m := range step.Subscriptions {
-			if m.Name == o.Name {
-				o.Steps = append(o.Steps, m.To)
-				for _, n := range step.NewSubscriptions { // of dependencies, which rendering adds if it resolves
-					for _, p := range step.CSVs {
-						if p.Name == n.StartingCSV && p.RequiredBy == m.To && !u.config.Resolve {
-							o.Requires = append(o.Requires, p.Name)
-						}
-					}
+		for _, n := range step.NewSubscriptions { // of dependencies, which rendering adds if it resolves
+			for _, p := range step.CSVs {
+				if p.Name == n.StartingCSV && slices.Contains(o.Steps, p.RequiredBy) && !u.config.Resolve {
+					o.Requires = append(o.Requires, p.Name)
 				}
 			}
 		}
 	}
-	o.finish()
-	for _, step := range r.Steps[min(len(taken.Steps), len(r.Steps)):] {
-		if slices.ContainsFunc(step.Subscriptions, func(m resolve.Move) bool { return m.Name == o.Name }) {
-			if o.Status == Current {
-				o.Reason = "OLM updates it after the others of its group"
-			}
-			return
-		}
-	}
-	for _, f := range r.Findings {
-		if f.Object == "Subscription "+state.Namespace+"/"+o.Name && resolve.Blocking(f) {
-			o.stays(f.Message, u.options.ToHead)
-		}
+	goesOn := len(r.StepsOf(o.Name)) > len(o.Steps)
+	switch why := r.HeldBack(state.Namespace, o.Name); {
+	case goesOn && o.Status == Current:
+		o.Reason = "OLM updates it after the others of its group"
+	case !goesOn && why != "":
+		o.stays(why, u.options.ToHead)
 	}
 }
 
-func (o *Operator) finish() {
+// take takes over updates.
+func (o *Operator) take(steps []resolve.PathStep) {
+	o.Steps = lists.Map(steps, func(s resolve.PathStep) string { return s.To })
 	if n := len(o.Steps); n > 0 {
 		o.Status, o.To = Updated, o.Steps[n-1]
 	}
