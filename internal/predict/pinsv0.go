@@ -262,7 +262,7 @@ func (b *pinner) pin(ctx context.Context, state *resolve.State, s *world.Subscri
 		p.Reason = fmt.Sprintf("nothing in channel %s updates %s", p.NewChannel, p.From)
 	}
 	p.Held = p.Reason != ""
-	p.move = b.mover(start, s, pkg, cmp.Or(p.NewChannel, p.Channel))
+	p.move = b.mover(p, start, s, pkg)
 	return p, nil
 }
 
@@ -336,19 +336,18 @@ func current(policy *olm.OperatorPolicy, pkg *catalog.Package,
 	return nil, "its versions lead to several releases: " + strings.Join(names, ", ")
 }
 
-func (b *pinner) mover(start *resolve.State, s *world.Subscription, pkg *catalog.Package,
-	channel string) func(string) Move {
+// mover returns what an update to a release of a package changes.
+func (b *pinner) mover(p *Pin, start *resolve.State, s *world.Subscription, pkg *catalog.Package) func(string) Move {
 	sub := subscriptionIn(start, s.Name)
 	install := func(name string) *Install {
-		i := installOf(s, sub, pkg, channel, name, false)
+		i := installOf(s, sub, pkg, cmp.Or(p.NewChannel, p.Channel), name, false)
 		if i != nil {
 			i.Group = b.report.GroupOf(start.Namespace)
 		}
 		return i
 	}
-	from, approved := sub.InstalledCSV, slices.ContainsFunc(b.policies, world.Manages(s.Namespace, s.Name))
 	return func(to string) Move {
-		return Move{Old: install(from), New: install(to), Approval: sub.Manual && !approved}
+		return Move{Old: install(p.From), New: install(to), Approval: sub.Manual && p.Policy == nil}
 	}
 }
 

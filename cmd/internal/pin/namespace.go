@@ -109,8 +109,7 @@ func (n *Namespace) check() error {
 		case source.Bundle(r.Bundle) == nil:
 			return n.refuse(p, fmt.Sprintf("package %s of catalog %s has no %s", p.Name, p.Source, r.Bundle),
 				"approve a release that the catalog has, or pass the content that still has it", "")
-		case s != nil && s.Channel != "" && (source.Channel(s.Channel) == nil ||
-			source.Channel(s.Channel).Entry(r.Bundle) == nil):
+		case s != nil && s.Channel != "" && source.ChannelOf(s.Channel, r.Bundle) == nil:
 			return n.refuse(p, fmt.Sprintf("channel %s of package %s does not have %s", s.Channel, p.Name, r.Bundle),
 				"name a channel that has it", "spec.channel")
 		}
@@ -148,7 +147,7 @@ func (n *Namespace) complete() {
 		if s, _ := n.subscription(p); s != nil {
 			r.Channel = s.Channel
 		}
-		if r.Channel == "" || source.Channel(r.Channel) == nil || source.Channel(r.Channel).Entry(r.Bundle) == nil {
+		if r.Channel == "" || source.ChannelOf(r.Channel, r.Bundle) == nil {
 			if ch := n.channelWith(p, r.Bundle); ch != nil {
 				r.Channel = ch.Name
 			}
