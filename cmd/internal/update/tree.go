@@ -157,11 +157,8 @@ func operatorOf(o *manifest.Object) Operator {
 func (u *treeUpdater) pin(p *predict.Pin) error {
 	o := operatorOf(p.Object)
 	o.Channel, o.NewChannel, o.From = p.Channel, p.NewChannel, p.From
-	taken := p.Steps // to a new channel all: OLM goes to its head. OLM v1 goes to a version in one step, or not at all
-	if p.NewChannel == "" && (!u.options.ToHead || p.Policy == nil && !p.Starting) {
-		taken = taken[:min(1, len(taken))]
-	}
-	o.take(taken)
+	// To a new channel all: OLM goes to its head. OLM v1 goes to a version in one step, or not at all.
+	taken := o.take(p.Steps, p.NewChannel != "" || u.options.ToHead && (p.Policy != nil || p.Starting))
 	o.place.Withdrawn = p.Withdrawn
 	switch {
 	case p.From == "":

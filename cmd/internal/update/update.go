@@ -16,7 +16,6 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/compare"
@@ -198,24 +197,13 @@ func (u *updater) group(ctx context.Context, group int) error {
 
 // alone takes an operator of OLM v1 along its path: OLM v1 resolves no dependencies.
 func (u *updater) alone(o *Operator) {
-	b := u.bundle(o)
-	q := extension.Request{Package: o.Package}
-	if b.Channel != "" {
-		q.Channels = []string{b.Channel}
-	}
-	if e := b.ClusterExtension; e != nil {
-		q.Versions, q.SelfCertified = e.VersionRange, e.UpgradePolicy == generate.UpgradeSelfCertified
-	}
-	p, err := extension.PathOf([]extension.Source{{Name: "catalog", Catalog: o.place.Catalog}}, q, o.From, "")
+	sources := []extension.Source{{Name: "catalog", Catalog: o.place.Catalog}}
+	p, err := extension.PathOf(sources, u.places.Request(&o.place), o.From, "")
 	if err != nil {
 		o.Status, o.Reason = Held, err.Error()
 		return
 	}
-	taken := p.Steps
-	if !u.options.ToHead {
-		taken = taken[:min(1, len(taken))]
-	}
-	if o.take(taken); !p.Good() && !o.place.Withdrawn {
+	if o.take(p.Steps, u.options.ToHead); !p.Good() && !o.place.Withdrawn {
 		o.stays(p.Text, u.options.ToHead)
 	}
 	o.sayWithdrawn()
@@ -257,7 +245,7 @@ func (u *updater) decide(o *Operator, state *resolve.State, taken, r *resolve.Re
 		o.Status, o.Reason = Held, "the updates of its group form a cycle"
 		return
 	}
-	o.take(taken.StepsOf(o.Name))
+	o.take(taken.StepsOf(o.Name), true)
 	for _, step := range taken.Steps {
 		for _, n := range step.NewSubscriptions { // of dependencies, which rendering adds if it resolves
 			for _, p := range step.CSVs {
@@ -276,12 +264,16 @@ func (u *updater) decide(o *Operator, state *resolve.State, taken, r *resolve.Re
 	}
 }
 
-// take takes over updates.
-func (o *Operator) take(steps []resolve.PathStep) {
+// take takes over updates: all, or the first.
+func (o *Operator) take(steps []resolve.PathStep, all bool) (taken []resolve.PathStep) {
+	if !all {
+		steps = steps[:min(1, len(steps))]
+	}
 	o.Steps = lists.Map(steps, func(s resolve.PathStep) string { return s.To })
 	if n := len(o.Steps); n > 0 {
 		o.Status, o.To = Updated, o.Steps[n-1]
 	}
+	return steps
 }
 
 // stays takes over why an operator does not go on. After one step, the next run says it.
