@@ -275,8 +275,8 @@ func (r *resolution) complete(state *resolve.State) {
 	}
 }
 
-// begin prepares a namespace without the Subscriptions whose catalogs are not known. It returns why OLM does not resolve
-// there, or "".
+// begin prepares a namespace without the Subscriptions whose catalogs are not known. It returns why OLM does not
+// resolve there, or "".
 func (r *resolution) begin(state *resolve.State) string {
 	state.Subscriptions = slices.DeleteFunc(state.Subscriptions, func(s resolve.Subscription) bool {
 		return r.sub(state.Namespace, s.Name) == nil
