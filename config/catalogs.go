@@ -11,6 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
+	extensions "github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
@@ -232,6 +233,18 @@ func (p *CatalogPlaces) State(ctx context.Context, group int, installed bool) (*
 		s.CSVs = append(s.CSVs, resolve.Installed(r.Bundle, r.pkg))
 	}
 	return s, errs
+}
+
+// Request returns what the ClusterExtension of an operator asks for, but for the version in the file.
+func (p *CatalogPlaces) Request(place *CatalogPlace) extensions.Request {
+	b, q := p.config.Groups[place.Group].Bundles[place.Index], extensions.Request{Package: place.Package.Name}
+	if b.Channel != "" {
+		q.Channels = []string{b.Channel}
+	}
+	if e := b.ClusterExtension; e != nil {
+		q.Versions, q.SelfCertified = e.VersionRange, e.UpgradePolicy == generate.UpgradeSelfCertified
+	}
+	return q
 }
 
 // OfOLMv1 reports whether OLM v1 installs an operator.

@@ -328,7 +328,7 @@ func (j *judge) end(x *explainer) {
 		sub := &s.Subscriptions[i]
 		byPackage[sub.Package] = append(byPackage[sub.Package], sub.Name)
 		if current := x.current(sub); current != nil && quiet && s.unknown(sub) == "" &&
-			s.waitsFor(sub.CurrentCSV) == nil && !j.result.Waiting.moves(sub.Name) {
+			s.waitsFor(sub.CurrentCSV) == nil && !j.result.Waiting.Moves(sub.Name) {
 			j.still(x, sub, current)
 		}
 	}

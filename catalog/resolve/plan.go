@@ -22,7 +22,8 @@ type Step struct {
 	Approval bool `json:"-"` // somebody approves it: neither OLM nor OperatorPolicies do
 }
 
-func (s *Step) moves(subscription string) bool {
+// Moves reports whether an InstallPlan changes a Subscription. s may be nil.
+func (s *Step) Moves(subscription string) bool {
 	return s != nil && slices.ContainsFunc(s.Subscriptions, func(m Move) bool { return m.Name == subscription })
 }
 

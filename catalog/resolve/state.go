@@ -162,7 +162,7 @@ func (s *State) Install(what string) error {
 	if slices.ContainsFunc(s.Subscriptions, func(o Subscription) bool { return o.Name == pkg || o.Package == pkg }) {
 		return fmt.Errorf("namespace %s has a Subscription for package %s already", s.Namespace, pkg)
 	}
-	served := s.clone() // a catalog that opm refuses still says what its packages are
+	served := s.Clone() // a catalog that opm refuses still says what its packages are
 	served.Catalogs = slices.Clone(s.Catalogs)
 	for i := range served.Catalogs {
 		served.Catalogs[i].Unavailable = served.Catalogs[i].Catalog == nil

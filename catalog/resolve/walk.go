@@ -81,7 +81,7 @@ const (
 func Run(ctx context.Context, s *State, o Options) (*Result, error) {
 	w := newNamespaceCatalogs(s)
 	walker := &walker{ctx: ctx, catalogs: w, options: o, decided: map[string][]decision{}}
-	start := s.clone()
+	start := s.Clone()
 	slices.SortFunc(start.Subscriptions, func(a, b Subscription) int { return cmp.Compare(a.Name, b.Name) })
 	start.installCurrentCSVs()
 	if err := walker.walk(start, path{}); err != nil {
@@ -98,7 +98,8 @@ func Run(ctx context.Context, s *State, o Options) (*Result, error) {
 	return r, nil
 }
 
-func (s *State) clone() *State {
+// Clone returns a copy that is changed without the state: its Subscriptions and CSVs are others.
+func (s *State) Clone() *State {
 	c := *s
 	c.Subscriptions, c.CSVs = slices.Clone(s.Subscriptions), slices.Clone(s.CSVs)
 	return &c
@@ -114,7 +115,27 @@ func (s *State) installCurrentCSVs() {
 }
 
 // End returns the state in which the walk ends.
-func (w *Walk) End() *State { return w.states[len(w.states)-1].clone() }
+func (w *Walk) End() *State { return w.states[len(w.states)-1].Clone() }
+
+// StepsOf returns the updates of a Subscription, one after the other.
+func (w *Walk) StepsOf(subscription string) (list []PathStep) {
+	for _, step := range w.Steps {
+		for _, m := range step.Subscriptions {
+			if m.Name == subscription {
+				csv := lists.Find(step.CSVs, func(p Planned) bool { return p.Name == m.To })
+				list = append(list, PathStep{From: m.From, To: m.To, Version: csv.Version})
+			}
+		}
+	}
+	return list
+}
+
+// HeldBack returns why OLM does not make an update of a Subscription that the catalog has, or "".
+func (r *Result) HeldBack(namespace, subscription string) string {
+	return lists.Find(r.Findings, func(f findings.Finding) bool {
+		return f.Object == "Subscription "+namespace+"/"+subscription && Blocking(f)
+	}).Message
+}
 
 // Planned returns the CSVs of all InstallPlans by their names.
 func (w *Walk) Planned() map[string]Planned {
@@ -296,7 +317,7 @@ func (s *State) deciders() int {
 
 // apply returns the state after an InstallPlan that succeeds, and the step with the CSVs that it removes.
 func (s *State) apply(step Step) (*State, Step) {
-	next := s.clone()
+	next := s.Clone()
 	had := lists.By(s.CSVs, func(c CSV) string { return c.Name })
 	for _, p := range step.CSVs {
 		if !next.has(p.Name) {

@@ -275,11 +275,16 @@ func (r *resolution) complete(state *resolve.State) {
 	}
 }
 
-// forget removes the Subscriptions whose catalogs are not known.
-func (r *resolution) forget(state *resolve.State) {
+// begin prepares a namespace without the Subscriptions whose catalogs are not known. It returns why OLM does not
+// resolve there, or "".
+func (r *resolution) begin(state *resolve.State) string {
 	state.Subscriptions = slices.DeleteFunc(state.Subscriptions, func(s resolve.Subscription) bool {
 		return r.sub(state.Namespace, s.Name) == nil
 	})
+	if !r.prepare(state) {
+		return "its namespace has " + text.Count(state.OperatorGroups, "OperatorGroup")
+	}
+	return ""
 }
 
 // installsNothing notes the Subscriptions of a namespace that have no operator, and get none.

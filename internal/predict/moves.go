@@ -120,20 +120,14 @@ func (m *movement) subscription(older, start *resolve.State, result *resolve.Res
 	if from == now.InstalledCSV || now.InstalledCSV == "" {
 		return
 	}
-	move := Move{From: from}
+	move := Move{From: from, Steps: namesOf(result.StepsOf(now.Name))}
 	channel := now.Channel
 	for _, step := range result.Steps {
-		moved := len(move.Steps)
-		for _, s := range step.Subscriptions {
-			if s.Name == now.Name {
-				move.Steps = append(move.Steps, s.To)
-			}
-		}
 		i := slices.IndexFunc(step.CSVs, func(p resolve.Planned) bool { return p.Name == now.InstalledCSV })
 		if i >= 0 {
 			channel = step.CSVs[i].Channel
 		}
-		move.Approval = move.Approval || step.Approval && (i >= 0 || len(move.Steps) > moved)
+		move.Approval = move.Approval || step.Approval && (i >= 0 || step.Moves(now.Name))
 	}
 	if move.Steps == nil { // OLM creates the Subscription
 		move.Steps = []string{now.InstalledCSV}

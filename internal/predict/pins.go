@@ -23,10 +23,10 @@ type Pin struct {
 	NewChannel string              // that a Subscription is to have; empty if it is to keep its own
 	From       string              // the release; empty if the object keeps the operator at none
 
-	Withdrawn bool      // no catalog has From
-	Steps     []PinStep // the updates that OLM makes one after the other, if the object allows each
-	Reason    string    // why there are none, or why there is no From
-	Held      bool      // a catalog has an update, and OLM does not make it
+	Withdrawn bool               // no catalog has From
+	Steps     []resolve.PathStep // the updates that OLM makes one after the other, if the object allows each
+	Reason    string             // why there are none, or why there is no From
+	Held      bool               // a catalog has an update, and OLM does not make it
 
 	Assumed  bool // the tree does not say what is installed: From is what the channel leads to
 	Starting bool // startingCSV is From: the catalog of the Subscription is a pin
@@ -39,17 +39,15 @@ type Pin struct {
 // InNewChannel reports whether the new channel has a release.
 func (p *Pin) InNewChannel(name string) bool { return p.channel != nil && p.channel.Entry(name) != nil }
 
-// PinStep is an update of an operator.
-type PinStep struct {
-	Name    string // of the bundle
-	Version string // may be empty
+// namesOf returns the names of the bundles that updates install.
+func namesOf(steps []resolve.PathStep) []string {
+	return lists.Map(steps, func(s resolve.PathStep) string { return s.To })
 }
 
 // MoveBy returns what the first steps of a pin change. There is at least one.
 func (p *Pin) MoveBy(steps int) Move {
-	m := p.move(p.Steps[steps-1].Name)
-	m.Object, m.From = p.Object, p.From
-	m.Steps = lists.Map(p.Steps[:steps], func(s PinStep) string { return s.Name })
+	m := p.move(p.Steps[steps-1].To)
+	m.Object, m.From, m.Steps = p.Object, p.From, namesOf(p.Steps[:steps])
 	return m
 }
 
@@ -97,10 +95,7 @@ func extensionPin(o *manifest.Object, declared []declaredCatalog, catalogs Catal
 	if err != nil {
 		return nil, err
 	}
-	p.From, p.Withdrawn = path.From, q.bundle(path.From) == nil
-	for _, s := range path.Steps {
-		p.Steps = append(p.Steps, PinStep{s.To, s.Version})
-	}
+	p.From, p.Withdrawn, p.Steps = path.From, q.bundle(path.From) == nil, path.Steps
 	p.move = func(to string) Move {
 		m := Move{NewV1: q.extension(q.bundle(to))}
 		if old := q.bundle(p.From); old != nil {
@@ -118,7 +113,7 @@ func extensionPin(o *manifest.Object, declared []declaredCatalog, catalogs Catal
 	switch {
 	case err != nil:
 		p.Steps, p.Held, p.Reason = nil, true, err.Error()
-	case next.Bundle.Name != p.Steps[0].Name:
+	case next.Bundle.Name != p.Steps[0].To:
 		p.Steps, p.Held, p.Reason = nil, true, "with version "+q.Versions+", OLM v1 takes "+next.Bundle.Name
 	}
 	return p, nil

@@ -92,7 +92,7 @@ func samePath(t *testing.T, channel string, pin *predict.Pin, path *resolve.Path
 	}
 	var got, want []string
 	for _, s := range pin.Steps {
-		got = append(got, s.Name)
+		got = append(got, s.To)
 	}
 	for _, s := range path.Steps {
 		want = append(want, s.To)

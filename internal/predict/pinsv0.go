@@ -12,7 +12,6 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/internal/base/lists"
-	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/world"
@@ -176,9 +175,7 @@ func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pi
 	if len(asked) == 0 {
 		return list, unknown, nil
 	}
-	b.forget(state)
-	if !b.prepare(state) {
-		why := fmt.Sprintf("its namespace has %d OperatorGroups", state.OperatorGroups)
+	if why := b.begin(state); why != "" {
 		return list, append(unknown, lists.Map(asked,
 			func(s *world.Subscription) Unknown { return Unknown{Object: b.shown(s), Why: why} })...), nil
 	}
@@ -214,12 +211,10 @@ func (b *pinner) shown(s *world.Subscription) *manifest.Object {
 }
 
 func (b *pinner) pin(ctx context.Context, state *resolve.State, s *world.Subscription) (p *Pin, err error) {
-	all := resolve.Options{ApproveAll: true}
 	p = &Pin{Object: b.shown(s), Policy: lists.Find(b.policies, world.Manages(s.Namespace, s.Name))}
-	start := *state
-	start.Subscriptions, start.CSVs = slices.Clone(state.Subscriptions), slices.Clone(state.CSVs)
-	sub := subscriptionIn(&start, s.Name)
-	pkg := packageIn(&start, sub.Source, sub.SourceNamespace, sub.Package)
+	start := state.Clone()
+	sub := subscriptionIn(start, s.Name)
+	pkg := packageIn(start, sub.Source, sub.SourceNamespace, sub.Package)
 	p.Channel = cmp.Or(sub.Channel, pkg.DefaultChannel)
 	switch {
 	case pkg.Name == "":
@@ -231,13 +226,14 @@ func (b *pinner) pin(ctx context.Context, state *resolve.State, s *world.Subscri
 			p.Reason = why
 			return p, nil
 		}
-		sub.InstalledCSV, sub.CurrentCSV = from.Name, from.Name
-		start.CSVs = append(start.CSVs, resolve.Installed(from, pkg.Name))
+		put(start, sub, from)
 	case p.Policy == nil && b.newChannel(s) == "":
 		p.Starting = true
-		if err := startAt(&start, sub, pkg, p.Channel); err != nil {
+		choice, _, err := alone(pkg).ChooseInstalled(pkg.Name, p.Channel, sub.StartingCSV)
+		if err != nil {
 			return nil, s.Errorf("spec.startingCSV", "%v", err)
 		}
+		put(start, sub, choice.Bundle)
 	case p.Policy == nil:
 		p.NewChannel, p.Manual = b.newChannel(s), sub.Manual
 		if p.channel, err = pkg.ChannelOrDefault(p.NewChannel); err != nil {
@@ -245,36 +241,41 @@ func (b *pinner) pin(ctx context.Context, state *resolve.State, s *world.Subscri
 		}
 		if sub.InstalledCSV == "" {
 			p.Assumed = true
-			if p.Reason, err = rest(ctx, &start, s.Name); err != nil || p.Reason != "" {
+			if p.Reason, err = rest(ctx, start, s.Name); err != nil || p.Reason != "" {
 				return p, err
 			}
-			sub = subscriptionIn(&start, s.Name)
+			sub = subscriptionIn(start, s.Name)
 		}
 		sub.Channel = p.NewChannel
 	}
 	p.From, p.Withdrawn = sub.InstalledCSV, pkg.Bundle(sub.InstalledCSV) == nil
-	result, err := resolve.Run(ctx, &start, all)
+	result, err := resolve.Run(ctx, start, resolve.Options{ApproveAll: true})
 	if err != nil {
 		return nil, err
 	}
-	p.follow(&start, result, s.Name)
-	if len(p.Steps) == 0 && !p.Held && p.NewChannel != "" && pkg.Channel(p.NewChannel).Entry(p.From) == nil {
-		p.Held, p.Reason = true, fmt.Sprintf("nothing in channel %s updates %s", p.NewChannel, p.From)
+	p.Steps, p.Reason = result.StepsOf(s.Name), result.HeldBack(start.Namespace, s.Name)
+	switch {
+	case p.Reason != "":
+	case result.Failure != nil:
+		p.Reason = "OLM updates nothing in its namespace: " + result.Failure.Why()
+	case len(p.Steps) == 0 && p.NewChannel != "" && pkg.Channel(p.NewChannel).Entry(p.From) == nil:
+		p.Reason = fmt.Sprintf("nothing in channel %s updates %s", p.NewChannel, p.From)
 	}
-	p.move = b.mover(&start, s, pkg, cmp.Or(p.NewChannel, p.Channel))
+	p.Held = p.Reason != ""
+	p.move = b.mover(p, start, s, pkg)
 	return p, nil
 }
 
-func startAt(state *resolve.State, sub *resolve.Subscription, pkg *catalog.Package, channel string) error {
-	content := &catalog.Catalog{Packages: map[string]*catalog.Package{pkg.Name: pkg}}
-	choice, _, err := content.ChooseInstalled(pkg.Name, channel, sub.StartingCSV)
-	if err != nil {
-		return err
-	}
-	sub.InstalledCSV, sub.CurrentCSV = choice.Bundle.Name, choice.Bundle.Name
-	state.CSVs = slices.DeleteFunc(state.CSVs, func(c resolve.CSV) bool { return c.Name == choice.Bundle.Name })
-	state.CSVs = append(state.CSVs, resolve.Installed(choice.Bundle, pkg.Name))
-	return nil
+// put has a namespace begin with a release that is installed for a Subscription.
+func put(state *resolve.State, sub *resolve.Subscription, b *catalog.Bundle) {
+	sub.InstalledCSV, sub.CurrentCSV = b.Name, b.Name
+	state.CSVs = slices.DeleteFunc(state.CSVs, func(c resolve.CSV) bool { return c.Name == b.Name })
+	state.CSVs = append(state.CSVs, resolve.Installed(b, sub.Package))
+}
+
+// alone returns a catalog with one package.
+func alone(pkg *catalog.Package) *catalog.Catalog {
+	return &catalog.Catalog{Packages: map[string]*catalog.Package{pkg.Name: pkg}}
 }
 
 // rest has a namespace come to rest. It returns why nothing is installed for a Subscription then, or "".
@@ -302,7 +303,7 @@ func subscriptionIn(state *resolve.State, name string) *resolve.Subscription {
 // the way from one of them. It is nil if nobody can say which one that is, and why not.
 func current(policy *olm.OperatorPolicy, pkg *catalog.Package,
 	channel string) (release *catalog.Bundle, why string) {
-	content := &catalog.Catalog{Packages: map[string]*catalog.Package{pkg.Name: pkg}}
+	content := alone(pkg)
 	ends := map[string]*catalog.Bundle{}
 	for _, name := range append(slices.Clone(policy.Versions), policy.StartingCSV) {
 		choice, _, err := content.ChooseInstalled(pkg.Name, channel, name)
@@ -335,38 +336,18 @@ func current(policy *olm.OperatorPolicy, pkg *catalog.Package,
 	return nil, "its versions lead to several releases: " + strings.Join(names, ", ")
 }
 
-func (p *Pin) follow(start *resolve.State, result *resolve.Result, name string) {
-	for _, step := range result.Steps {
-		for _, m := range step.Subscriptions {
-			if m.Name == name {
-				to := lists.Find(step.CSVs, func(c resolve.Planned) bool { return c.Name == m.To })
-				p.Steps = append(p.Steps, PinStep{m.To, to.Version})
-			}
-		}
-	}
-	if f := result.Failure; f != nil {
-		p.Held, p.Reason = true, "OLM updates nothing in its namespace: "+f.Why()
-	}
-	for _, f := range result.Findings {
-		if f.Object == "Subscription "+start.Namespace+"/"+name && resolve.Blocking(f) {
-			p.Held, p.Reason = true, f.Message
-		}
-	}
-}
-
-func (b *pinner) mover(start *resolve.State, s *world.Subscription, pkg *catalog.Package,
-	channel string) func(string) Move {
+// mover returns what an update to a release of a package changes.
+func (b *pinner) mover(p *Pin, start *resolve.State, s *world.Subscription, pkg *catalog.Package) func(string) Move {
 	sub := subscriptionIn(start, s.Name)
 	install := func(name string) *Install {
-		i := installOf(s, sub, pkg, channel, name, false)
+		i := installOf(s, sub, pkg, cmp.Or(p.NewChannel, p.Channel), name, false)
 		if i != nil {
 			i.Group = b.report.GroupOf(start.Namespace)
 		}
 		return i
 	}
-	from, approved := sub.InstalledCSV, slices.ContainsFunc(b.policies, world.Manages(s.Namespace, s.Name))
 	return func(to string) Move {
-		return Move{Old: install(from), New: install(to), Approval: sub.Manual && !approved}
+		return Move{Old: install(p.From), New: install(to), Approval: sub.Manual && p.Policy == nil}
 	}
 }
 
@@ -441,10 +422,8 @@ func SubscribedNamespaces(ctx context.Context, t *tree.Tree, namespace string, c
 		if len(r.subs[ns]) == 0 {
 			continue
 		}
-		r.forget(state)
-		if !r.prepare(state) {
-			unknown = append(unknown, Unknown{Object: r.subs[ns][0].Object,
-				Why: "its namespace has " + text.Count(state.OperatorGroups, "OperatorGroup")})
+		if why := r.begin(state); why != "" {
+			unknown = append(unknown, Unknown{Object: r.subs[ns][0].Object, Why: why})
 			continue
 		}
 		one := Subscribed{State: state}

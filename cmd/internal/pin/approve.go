@@ -10,6 +10,7 @@ import (
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -212,15 +213,8 @@ func (m *maker) checkForgotten() error {
 
 // isRelease reports whether a name of a ClusterServiceVersion is a name or a version that a person wrote.
 func isRelease(name, written string) bool {
-	if name == written {
-		return true
-	}
-	for i, c := range name {
-		if rest := strings.TrimPrefix(name[i+1:], "v"); c == '.' && rest != "" && rest[0] >= '0' && rest[0] <= '9' {
-			return rest == strings.TrimPrefix(written, "v")
-		}
-	}
-	return false
+	version := strings.TrimLeft(strings.TrimPrefix(name, olm.BaseName(name, "")), ".-v")
+	return name == written || version != "" && version == strings.TrimPrefix(written, "v")
 }
 
 // keepInstalled adds the releases of the old lock to those that clusters may have.

@@ -2,6 +2,7 @@ package pin
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -32,10 +33,7 @@ func (c *Content) document(ctx context.Context) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := c.addImages(data); err != nil {
-			return nil, err
-		}
-		if err := writeDocument(&out, data); err != nil {
+		if err := cmp.Or(c.addImages(data), writeDocument(&out, data)); err != nil {
 			return nil, err
 		}
 	}

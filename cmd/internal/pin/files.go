@@ -240,16 +240,15 @@ func catalogObject(set *templates.Set, c *Catalog, image string, priority int, d
 	return "catalogsource-" + dir + ".yaml", data, err
 }
 
-// patchOf returns a patch of kustomize: one operation on one object.
-func patchOf(target map[string]string, op, path string, value any) (map[string]any, error) {
-	text, err := yaml.Marshal([]map[string]any{{"op": op, "path": path, "value": value}})
-	return map[string]any{"target": target, "patch": string(text)}, err
-}
-
 // component returns a component of kustomize: the catalogs, and the patches that make Subscriptions and
 // ClusterExtensions use them.
 func (m *maker) component(resources []string) ([]byte, error) {
 	var patches []map[string]any
+	patch := func(target map[string]string, op, path string, value any) error {
+		text, err := yaml.Marshal([]map[string]any{{"op": op, "path": path, "value": value}})
+		patches = append(patches, map[string]any{"target": target, "patch": string(text)})
+		return err
+	}
 	for _, n := range m.input.Namespaces {
 		for i := range n.State.Subscriptions {
 			s := &n.State.Subscriptions[i]
@@ -259,23 +258,19 @@ func (m *maker) component(resources []string) ([]byte, error) {
 			}
 			of := map[string]string{"group": olm.Group, "kind": v1alpha1.SubscriptionKind,
 				"name": n.Operators[i].Name, "namespace": n.State.Namespace}
-			p, err := patchOf(of, "replace", "/spec/source", to.Name)
-			if err != nil {
+			if err := patch(of, "replace", "/spec/source", to.Name); err != nil {
 				return nil, err
 			}
-			patches = append(patches, p)
 		}
 	}
 	for _, x := range m.input.Extensions {
 		from := x.key().Source
 		if to := m.to(from); to != from && x.InGit {
 			of := map[string]string{"group": olm.GroupV1, "kind": olm.KindClusterExtension, "name": x.Name}
-			p, err := patchOf(of, "add", "/spec/source/catalog/selector",
-				map[string]any{"matchLabels": map[string]string{predict.LabelCatalogName: to.Name}})
-			if err != nil {
+			selector := map[string]any{"matchLabels": map[string]string{predict.LabelCatalogName: to.Name}}
+			if err := patch(of, "add", "/spec/source/catalog/selector", selector); err != nil {
 				return nil, err
 			}
-			patches = append(patches, p)
 		}
 	}
 	fields := map[string]any{"apiVersion": "kustomize.config.k8s.io/v1alpha1", "kind": "Component",

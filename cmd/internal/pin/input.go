@@ -318,7 +318,12 @@ func (m *maker) fromConfig(ctx context.Context) (*Input, error) {
 				return nil, op.refuse(fmt.Sprintf("its catalog is called %s, and so is another one", from),
 					"give each catalog a name of its own", fieldSource)
 			case places.OfOLMv1(p):
-				in.Extensions = append(in.Extensions, extensionAt(p, b, *op, from))
+				x := &Extension{Operator: *op, Request: places.Request(p),
+					Sources: []extension.Source{{Name: from.Name, Catalog: p.Catalog}}}
+				if v, ok := p.Bundle.Version(); ok && b.Version != "" && x.Request.Versions == "" {
+					x.Request.Versions = v.String()
+				}
+				in.Extensions = append(in.Extensions, x)
 				continue
 			}
 			if err := n.add(p, b, *op, from); err != nil {
@@ -422,22 +427,6 @@ func (n *Namespace) add(p *config.CatalogPlace, b config.Bundle, o Operator, fro
 	}
 	n.State.Subscriptions, n.Operators = append(n.State.Subscriptions, s), append(n.Operators, o)
 	return nil
-}
-
-func extensionAt(p *config.CatalogPlace, b config.Bundle, o Operator, from Source) *Extension {
-	x := &Extension{Operator: o, Request: extension.Request{Package: p.Package.Name},
-		Sources: []extension.Source{{Name: from.Name, Catalog: p.Catalog}}}
-	if b.Channel != "" {
-		x.Request.Channels = []string{b.Channel}
-	}
-	if e := b.ClusterExtension; e != nil {
-		x.Request.Versions = e.VersionRange
-		x.Request.SelfCertified = e.UpgradePolicy == generate.UpgradeSelfCertified
-	}
-	if v, ok := p.Bundle.Version(); ok && b.Version != "" && x.Request.Versions == "" {
-		x.Request.Versions = v.String()
-	}
-	return x
 }
 
 // catalogName returns the name of the catalog of a source: that of its directory or file, or of its image's repository.

@@ -46,12 +46,12 @@ func PackageOf(s *resolve.Subscription) Package {
 
 // fresh returns the namespace without anything that is installed.
 func (n *Namespace) fresh() *resolve.State {
-	s := *n.State
-	s.CSVs, s.Subscriptions = nil, slices.Clone(s.Subscriptions)
+	s := n.State.Clone()
+	s.CSVs = nil
 	for i := range s.Subscriptions {
 		s.Subscriptions[i].InstalledCSV, s.Subscriptions[i].CurrentCSV = "", ""
 	}
-	return &s
+	return s
 }
 
 // subscription returns the Subscription of a package and who asks for it, or nil for a dependency.
@@ -109,8 +109,7 @@ func (n *Namespace) check() error {
 		case source.Bundle(r.Bundle) == nil:
 			return n.refuse(p, fmt.Sprintf("package %s of catalog %s has no %s", p.Name, p.Source, r.Bundle),
 				"approve a release that the catalog has, or pass the content that still has it", "")
-		case s != nil && s.Channel != "" && (source.Channel(s.Channel) == nil ||
-			source.Channel(s.Channel).Entry(r.Bundle) == nil):
+		case s != nil && s.Channel != "" && source.ChannelOf(s.Channel, r.Bundle) == nil:
 			return n.refuse(p, fmt.Sprintf("channel %s of package %s does not have %s", s.Channel, p.Name, r.Bundle),
 				"name a channel that has it", "spec.channel")
 		}
@@ -148,7 +147,7 @@ func (n *Namespace) complete() {
 		if s, _ := n.subscription(p); s != nil {
 			r.Channel = s.Channel
 		}
-		if r.Channel == "" || source.Channel(r.Channel) == nil || source.Channel(r.Channel).Entry(r.Bundle) == nil {
+		if r.Channel == "" || source.ChannelOf(r.Channel, r.Bundle) == nil {
 			if ch := n.channelWith(p, r.Bundle); ch != nil {
 				r.Channel = ch.Name
 			}
@@ -387,6 +386,7 @@ func (n *Namespace) walks(ctx context.Context, b *builder) error {
 func (n *Namespace) older(ctx context.Context) error {
 	oldest := map[Package]string{}
 	for _, p := range slices.SortedFunc(maps.Keys(n.approved), Package.Compare) {
+		source := content(n.State, p)
 		for _, name := range n.installed[p] {
 			if name == n.approved[p].Bundle {
 				continue
@@ -395,7 +395,8 @@ func (n *Namespace) older(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if oldest[p] == "" || n.isOlder(p, name, oldest[p]) {
+			old, known := versionOf(source, name), versionOf(source, oldest[p])
+			if oldest[p] == "" || old != nil && known != nil && old.LT(*known) {
 				oldest[p] = name
 			}
 			n.starts = append(n.starts, start{name, state})
@@ -414,8 +415,7 @@ func (n *Namespace) older(ctx context.Context) error {
 // keepLeft approves the dependencies of earlier releases as they are, and adds the state with those that are known.
 func (n *Namespace) keepLeft() {
 	n.left = map[Package]bool{}
-	state := *n.rest
-	state.CSVs, state.Subscriptions = slices.Clone(state.CSVs), slices.Clone(state.Subscriptions)
+	state := n.rest.Clone()
 	for _, p := range slices.SortedFunc(maps.Keys(n.wasLeft), Package.Compare) {
 		r, source := n.wasLeft[p], content(n.State, p)
 		if _, ok := n.approved[p]; ok || source == nil || source.Bundle(r.Bundle) == nil {
@@ -429,7 +429,7 @@ func (n *Namespace) keepLeft() {
 			InstalledCSV: r.Bundle, CurrentCSV: r.Bundle})
 	}
 	if len(n.left) > 0 {
-		n.starts = append(n.starts, start{"dependencies of earlier releases", &state})
+		n.starts = append(n.starts, start{"dependencies of earlier releases", state})
 	}
 	for _, s := range n.starts {
 		for i := range s.state.Subscriptions {
@@ -455,11 +455,6 @@ func (n *Namespace) because(p Package) string {
 		return whyDependency + by
 	}
 	return whyApproved
-}
-
-func (n *Namespace) isOlder(p Package, a, b string) bool {
-	x, y := versionOf(content(n.State, p), a), versionOf(content(n.State, p), b)
-	return x != nil && y != nil && x.LT(*y)
 }
 
 // walk plays the namespace on catalogs that end at what is approved, and keeps what OLM installs.
@@ -504,12 +499,11 @@ func (n *Namespace) at(ctx context.Context, releases map[Package]string) (*resol
 	if old.settled(result, "") == nil {
 		return result.End(), nil
 	}
-	state := *n.rest
-	state.CSVs, state.Subscriptions = slices.Clone(state.CSVs), slices.Clone(state.Subscriptions)
+	state := n.rest.Clone()
 	for p, name := range releases {
-		n.put(&state, p, name)
+		n.put(state, p, name)
 	}
-	return &state, nil
+	return state, nil
 }
 
 // put replaces what is approved of a package by another release.

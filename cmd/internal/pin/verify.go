@@ -52,7 +52,7 @@ func (x *Extension) pinnedSources(pinned []Catalog) (list []extension.Source) {
 
 // verify plays the namespace on the pinned catalogs. All Subscriptions, OLM's own too, have the new names of catalogs.
 func (n *Namespace) verify(ctx context.Context, rename func(Source) Source, pinned []Catalog, from start) error {
-	state := *from.state
+	state := from.state.Clone()
 	state.Catalogs = nil
 	for _, s := range n.State.Catalogs {
 		if c := pinnedOf(pinned, Source{s.Namespace, s.Name}); c != nil {
@@ -60,13 +60,12 @@ func (n *Namespace) verify(ctx context.Context, rename func(Source) Source, pinn
 			state.Catalogs = append(state.Catalogs, s)
 		}
 	}
-	state.Subscriptions = slices.Clone(state.Subscriptions)
 	for i := range state.Subscriptions {
 		s := &state.Subscriptions[i]
 		to := rename(Source{s.SourceNamespace, s.Source})
 		s.SourceNamespace, s.Source = to.Namespace, to.Name
 	}
-	walks, err := n.play(ctx, &state, from.what)
+	walks, err := n.play(ctx, state, from.what)
 	if err != nil {
 		return err
 	}

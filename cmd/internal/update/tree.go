@@ -11,6 +11,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/catalog/extension"
+	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/inplace"
@@ -156,25 +157,17 @@ func operatorOf(o *manifest.Object) Operator {
 func (u *treeUpdater) pin(p *predict.Pin) error {
 	o := operatorOf(p.Object)
 	o.Channel, o.NewChannel, o.From = p.Channel, p.NewChannel, p.From
-	taken := p.Steps // to a new channel all: OLM goes to its head. OLM v1 goes to a version in one step, or not at all
-	if p.NewChannel == "" && (!u.options.ToHead || p.Policy == nil && !p.Starting) {
-		taken = taken[:min(1, len(taken))]
-	}
-	o.Steps = lists.Map(taken, func(s predict.PinStep) string { return s.Name })
-	o.finish()
+	// To a new channel all: OLM goes to its head. OLM v1 goes to a version in one step, or not at all.
+	taken := o.take(p.Steps, p.NewChannel != "" || u.options.ToHead && (p.Policy != nil || p.Starting))
+	o.place.Withdrawn = p.Withdrawn
 	switch {
 	case p.From == "":
 		o.Status, o.Reason = Left, p.Reason
-	case len(taken) > 0 && p.Withdrawn:
-		o.Reason = "the catalog no longer has " + p.From
-	case len(taken) > 0 && len(taken) < len(p.Steps):
-	case len(taken) > 0 && p.Held:
-		o.stays(p.Reason, u.options.ToHead || p.NewChannel != "")
-	case len(taken) > 0:
 	case p.Withdrawn:
-		o.Status, o.Reason = Withdrawn, notThere(p.Channel)
+		o.sayWithdrawn()
+	case len(taken) < len(p.Steps):
 	case p.Held:
-		o.Status, o.Reason = Held, p.Reason
+		o.stays(p.Reason, u.options.ToHead || p.NewChannel != "")
 	case o.NewChannel != "":
 		o.Status = Updated
 	}
@@ -187,7 +180,7 @@ func (u *treeUpdater) pin(p *predict.Pin) error {
 	return nil
 }
 
-func (u *treeUpdater) change(p *predict.Pin, o *Operator, taken []predict.PinStep) error {
+func (u *treeUpdater) change(p *predict.Pin, o *Operator, taken []resolve.PathStep) error {
 	e := inplace.Edit{Object: p.Object}
 	switch {
 	case p.Policy != nil:
@@ -209,7 +202,7 @@ func (u *treeUpdater) change(p *predict.Pin, o *Operator, taken []predict.PinSte
 				p.Object.LineOf("spec.startingCSV"), p.Object.Identity(), name, p.NewChannel))
 		}
 	case p.Starting:
-		e.Field, e.Value = "spec.startingCSV", taken[len(taken)-1].Name
+		e.Field, e.Value = "spec.startingCSV", taken[len(taken)-1].To
 		o.Reason = "then olmgen catalog pin moves the pin"
 	default:
 		e.Field = "spec.source.catalog.version"
@@ -221,7 +214,7 @@ func (u *treeUpdater) change(p *predict.Pin, o *Operator, taken []predict.PinSte
 		version, _ := extension.ExactVersion(versions)
 		e.Value = strings.Replace(versions, version, taken[0].Version, 1)
 		if u.options.ToHead && len(p.Steps) > 1 {
-			o.Reason = fmt.Sprintf("OLM v1 goes to %s only from there: update it again", p.Steps[1].Name)
+			o.Reason = fmt.Sprintf("OLM v1 goes to %s only from there: update it again", p.Steps[1].To)
 		}
 	}
 	at := e.Object.SetBy(e.Field)

@@ -16,7 +16,6 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/compare"
@@ -198,25 +197,13 @@ func (u *updater) group(ctx context.Context, group int) error {
 
 // alone takes an operator of OLM v1 along its path: OLM v1 resolves no dependencies.
 func (u *updater) alone(o *Operator) {
-	b := u.bundle(o)
-	q := extension.Request{Package: o.Package}
-	if b.Channel != "" {
-		q.Channels = []string{b.Channel}
-	}
-	if e := b.ClusterExtension; e != nil {
-		q.Versions, q.SelfCertified = e.VersionRange, e.UpgradePolicy == generate.UpgradeSelfCertified
-	}
-	p, err := extension.PathOf([]extension.Source{{Name: "catalog", Catalog: o.place.Catalog}}, q, o.From, "")
+	sources := []extension.Source{{Name: "catalog", Catalog: o.place.Catalog}}
+	p, err := extension.PathOf(sources, u.places.Request(&o.place), o.From, "")
 	if err != nil {
 		o.Status, o.Reason = Held, err.Error()
 		return
 	}
-	for _, s := range p.Steps {
-		if o.Steps = append(o.Steps, s.To); !u.options.ToHead {
-			break
-		}
-	}
-	if o.finish(); !p.Good() && !o.place.Withdrawn {
+	if o.take(p.Steps, u.options.ToHead); !p.Good() && !o.place.Withdrawn {
 		o.stays(p.Text, u.options.ToHead)
 	}
 	o.sayWithdrawn()
@@ -226,7 +213,7 @@ func (u *updater) alone(o *Operator) {
 func (o *Operator) sayWithdrawn() {
 	switch {
 	case !o.place.Withdrawn:
-	case o.Status == Updated && o.place.Package.Bundle(o.From) != nil:
+	case o.Status == Updated && o.place.Package != nil && o.place.Package.Bundle(o.From) != nil:
 		o.Reason = fmt.Sprintf("%s is not%s", o.From, inChannel(o.place.Channel.Name))
 	case o.Status == Updated:
 		o.Reason = fmt.Sprintf("the catalog no longer has %s", o.From)
@@ -258,40 +245,35 @@ func (u *updater) decide(o *Operator, state *resolve.State, taken, r *resolve.Re
 		o.Status, o.Reason = Held, "the updates of its group form a cycle"
 		return
 	}
+	o.take(taken.StepsOf(o.Name), true)
 	for _, step := range taken.Steps {
-		for _, m := range step.Subscriptions {
-			if m.Name == o.Name {
-				o.Steps = append(o.Steps, m.To)
-				for _, n := range step.NewSubscriptions { // of dependencies, which rendering adds if it resolves
-					for _, p := range step.CSVs {
-						if p.Name == n.StartingCSV && p.RequiredBy == m.To && !u.config.Resolve {
-							o.Requires = append(o.Requires, p.Name)
-						}
-					}
+		for _, n := range step.NewSubscriptions { // of dependencies, which rendering adds if it resolves
+			for _, p := range step.CSVs {
+				if p.Name == n.StartingCSV && slices.Contains(o.Steps, p.RequiredBy) && !u.config.Resolve {
+					o.Requires = append(o.Requires, p.Name)
 				}
 			}
 		}
 	}
-	o.finish()
-	for _, step := range r.Steps[min(len(taken.Steps), len(r.Steps)):] {
-		if slices.ContainsFunc(step.Subscriptions, func(m resolve.Move) bool { return m.Name == o.Name }) {
-			if o.Status == Current {
-				o.Reason = "OLM updates it after the others of its group"
-			}
-			return
-		}
-	}
-	for _, f := range r.Findings {
-		if f.Object == "Subscription "+state.Namespace+"/"+o.Name && resolve.Blocking(f) {
-			o.stays(f.Message, u.options.ToHead)
-		}
+	goesOn := len(r.StepsOf(o.Name)) > len(o.Steps)
+	switch why := r.HeldBack(state.Namespace, o.Name); {
+	case goesOn && o.Status == Current:
+		o.Reason = "OLM updates it after the others of its group"
+	case !goesOn && why != "":
+		o.stays(why, u.options.ToHead)
 	}
 }
 
-func (o *Operator) finish() {
+// take takes over updates: all, or the first.
+func (o *Operator) take(steps []resolve.PathStep, all bool) (taken []resolve.PathStep) {
+	if !all {
+		steps = steps[:min(1, len(steps))]
+	}
+	o.Steps = lists.Map(steps, func(s resolve.PathStep) string { return s.To })
 	if n := len(o.Steps); n > 0 {
 		o.Status, o.To = Updated, o.Steps[n-1]
 	}
+	return steps
 }
 
 // stays takes over why an operator does not go on. After one step, the next run says it.
