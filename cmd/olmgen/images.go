@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
-	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/parallel"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/print"
 	"github.com/olmgen/olmgen/internal/tree"
@@ -78,29 +78,25 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 	}
 	failed, unknown, unread, trees := 0, 0, []string(nil), []*tree.Tree(nil)
 	f.catalogs.checked = true // with the names of all trees, below
-	err = inOrder(runtime.GOMAXPROCS(0), len(sources),
-		func(i int) *listed { return f.listOne(cmd, sources[i], len(sources)) },
-		func(_ int, of *listed) error {
-			for _, message := range of.warnings {
-				if _, err := cmd.ErrOrStderr().Write(message); err != nil {
-					return err
-				}
+	all := make([]*listed, len(sources))
+	parallel.Each(0, len(sources), func(i int) { all[i] = f.listOne(cmd, sources[i], len(sources)) })
+	for _, of := range all {
+		for _, message := range of.warnings {
+			if _, err := cmd.ErrOrStderr().Write(message); err != nil {
+				return err
 			}
-			trees = append(trees, of.tree)
-			switch {
-			case of.err == nil:
-				list, unread = append(list, of.images...), append(unread, of.unread...)
-				unknown += of.unknown
-			case len(sources) == 1 || cmd.Context().Err() != nil:
-				return of.err
-			default:
-				sayError(cmd, cmd.ErrOrStderr(), of.err)
-				failed++
-			}
-			return nil
-		})
-	if err != nil {
-		return err
+		}
+		trees = append(trees, of.tree)
+		switch {
+		case of.err == nil:
+			list, unread = append(list, of.images...), append(unread, of.unread...)
+			unknown += of.unknown
+		case len(sources) == 1 || cmd.Context().Err() != nil:
+			return of.err
+		default:
+			sayError(cmd, cmd.ErrOrStderr(), of.err)
+			failed++
+		}
 	}
 	if err := checkCatalogNames(cmd, f.catalogs.values, nil, trees...); err != nil {
 		return err
