@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"path"
 	"strings"
 
@@ -17,15 +16,6 @@ type ConvertedBundle struct {
 	// Incomplete is set if the package lacks a CRD that the version owns, or the version that it replaces: the Operator
 	// Registry does not load such a package. A warning has said which.
 	Incomplete bool
-}
-
-// FS returns the files of the bundle as a file system.
-func (b ConvertedBundle) FS() (fs.FS, error) {
-	s, err := source.OpenBytes(b.Dir, source.KindPackageManifest, b.Files, source.Limits{})
-	if err != nil {
-		return nil, err
-	}
-	return s.FS, nil
 }
 
 // Convert reads a directory in the legacy package manifest format and returns every version of the package as a

@@ -174,11 +174,11 @@ func Package(ctx context.Context, dir string, so catalog.Options, o Options) ([]
 	}
 	var list []Finding
 	for i, v := range versions {
-		fsys, err := v.FS()
+		src, err := source.OpenBytes(dir, source.KindPackageManifest, v.Files, source.Limits{})
 		if err != nil {
 			return nil, 0, fmt.Errorf("%s: %w", v.Dir, err)
 		}
-		found, err := Bundle(ctx, &source.Source{FS: fsys, Ref: dir, Kind: source.KindPackageManifest}, o)
+		found, err := Bundle(ctx, src, o)
 		if err != nil {
 			return nil, 0, fmt.Errorf("%s: %w", v.Dir, err)
 		}
