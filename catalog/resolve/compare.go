@@ -119,7 +119,7 @@ func offers(c *catalog.Catalog) (list []*entry) {
 func channelEntries(p *catalog.Package, ch *catalog.Channel) (list []*entry) {
 	for _, e := range ch.Entries {
 		if b := p.Bundle(e.Name); b != nil {
-			list = append(list, newEntry(sourceKey{}, p, ch, e, b, readFacts(propertiesOf(b, p.Name))))
+			list = append(list, newEntry(p, ch, e, b, readFacts(propertiesOf(b, p.Name))))
 		}
 	}
 	return list

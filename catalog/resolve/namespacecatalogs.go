@@ -78,7 +78,7 @@ func entriesOf(c *catalog.Catalog) (list []*entry) {
 		for _, ch := range p.Channels {
 			for _, e := range ch.Entries {
 				if b := bundles[e.Name]; b != nil {
-					list = append(list, newEntry(sourceKey{}, p, ch, e, b, known[e.Name]))
+					list = append(list, newEntry(p, ch, e, b, known[e.Name]))
 				}
 			}
 		}
@@ -113,9 +113,8 @@ func (s *snapshot) index() {
 	s.byName = lists.Group(s.entries, func(e *entry) string { return e.name })
 }
 
-func newEntry(key sourceKey, p *catalog.Package, ch *catalog.Channel, e catalog.Entry, b *catalog.Bundle,
-	f *facts) *entry {
-	out := &entry{name: e.Name, updates: olm.NewEdges(e.Replaces, e.Skips, e.SkipRange), source: key, pkg: p.Name,
+func newEntry(p *catalog.Package, ch *catalog.Channel, e catalog.Entry, b *catalog.Bundle, f *facts) *entry {
+	out := &entry{name: e.Name, updates: olm.NewEdges(e.Replaces, e.Skips, e.SkipRange), pkg: p.Name,
 		channel: ch.Name, defaultChannel: ch.Name == p.DefaultChannel, facts: f, bundle: b,
 		deprecations: Deprecation{Package: p.Deprecated(catalog.TypePackage, ""),
 			Channel: p.Deprecated(catalog.SchemaChannel, ch.Name), Bundle: p.Deprecated(catalog.SchemaBundle, e.Name)}}
