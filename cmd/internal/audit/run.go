@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/olmgen/olmgen/cmd/internal/shard"
 	"github.com/olmgen/olmgen/findings"
@@ -34,11 +35,11 @@ func (s *Set) Each(ctx context.Context, want func(*Package, *Release) bool,
 				r.read = nil
 				continue
 			}
-			jobs = append(jobs, job{pkg: p, release: r, found: found, slot: found.open})
-			found.open++
+			jobs = append(jobs, job{pkg: p, release: r, found: found, slot: len(found.list)})
+			found.list = append(found.list, nil)
 		}
-		found.list = make([]*Inspected, found.open)
-		if found.open == 0 {
+		found.open.Store(int64(len(found.list)))
+		if len(found.list) == 0 {
 			if err := done(p, nil); err != nil {
 				return err
 			}
@@ -49,7 +50,10 @@ func (s *Set) Each(ctx context.Context, want func(*Package, *Release) bool,
 		if ctx.Err() != nil {
 			return
 		}
-		if list, all := j.found.add(j.slot, j.inspect(ctx, s.options)); all {
+		j.found.list[j.slot] = j.inspect(ctx, s.options)
+		if j.found.open.Add(-1) == 0 {
+			list := j.found.list
+			j.found.list = nil // of the jobs, which stay until all are done
 			if err := done(j.pkg, list); err != nil {
 				cancel(err)
 			}
@@ -62,21 +66,8 @@ func (s *Set) Each(ctx context.Context, want func(*Package, *Release) bool,
 }
 
 type collected struct {
-	sync.Mutex
 	list []*Inspected
-	open int // releases that are not inspected
-}
-
-// add adds a release, and returns the list if that is all.
-func (c *collected) add(slot int, x *Inspected) (list []*Inspected, all bool) {
-	c.Lock()
-	defer c.Unlock()
-	c.list[slot] = x
-	if c.open--; c.open > 0 {
-		return nil, false
-	}
-	list, c.list = c.list, nil
-	return list, true
+	open atomic.Int64 // releases that are not inspected
 }
 
 // Head asks for the head of each package, and for what a tree has or installs.

@@ -47,7 +47,6 @@ type Package struct {
 	Source           string // catalog or directory, as it was given
 	Releases         []*Release
 
-	catalog string   // its path; empty for bundles in directories
 	matches []string // what Filter has found it by
 	life    *fit.Lifecycle
 }
@@ -166,7 +165,7 @@ func (s *Set) addCatalog(ctx context.Context, path string) error {
 		}
 	}
 	for _, name := range c.Names() {
-		p := &Package{Package: c.Packages[name], Source: filepath.ToSlash(path), catalog: path}
+		p := &Package{Package: c.Packages[name], Source: filepath.ToSlash(path)}
 		documents, err := p.DocumentsOf(ctx, fit.SchemaLifecycle)
 		if err != nil {
 			s.unread(path, fmt.Errorf("package %s: %w", name, err))
