@@ -135,11 +135,10 @@ func openCatalog(ctx context.Context, arg string, o Options) (s *Source, err err
 	case err != nil:
 		return nil, err
 	case info.IsDir():
-		d, err := newDirFS(arg, o.Limits)
-		if err != nil {
-			return nil, err
+		if s, err = openLegacy(ctx, arg, o); err == nil {
+			s.Name = func(p string) string { return filepath.Join(arg, p) }
 		}
-		return &Source{FS: d, closer: d.root, Name: func(p string) string { return filepath.Join(arg, p) }}, nil
+		return s, err
 	}
 	file := filepath.Base(arg)
 	if !info.Mode().IsRegular() { // a pipe

@@ -100,24 +100,6 @@ func (m memFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	return n.entries(), nil
 }
 
-func (m memFS) ReadFile(name string) ([]byte, error) {
-	n, err := m.lookup("read", name)
-	if err != nil {
-		return nil, err
-	}
-	if n.IsDir() {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: errIsDir}
-	}
-	f, err := n.open()
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data := make([]byte, n.size)
-	_, err = io.ReadFull(f, data)
-	return data, err
-}
-
 // withoutWrapper returns the file system below the top-level directory that holds manifests/: archives of repositories
 // have one such directory. It returns m if m has manifests/ itself, or if not exactly one directory has it.
 func (m memFS) withoutWrapper() memFS {
