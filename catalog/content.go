@@ -221,23 +221,6 @@ func (c *content) property(kind string) json.RawMessage {
 	return lists.Find(c.Properties, func(p Property) bool { return p.Type == kind }).Value
 }
 
-// Sameness is whether two contents are equal.
-type Sameness int
-
-// The answers. ContentUnknown is that of contents in two forms, such as a directory and a document.
-const (
-	ContentUnknown Sameness = iota
-	ContentSame
-	ContentDiffers
-)
-
-func sameness(same bool) Sameness {
-	if same {
-		return ContentSame
-	}
-	return ContentDiffers
-}
-
 // SameText reports whether two packages have equal olm.package documents but for the default channel: descriptions,
 // icons and other fields. A package without a document is equal to another such one.
 func (p *Package) SameText(ctx context.Context, o *Package) (bool, error) {
@@ -248,21 +231,22 @@ func (p *Package) SameText(ctx context.Context, o *Package) (bool, error) {
 }
 
 // SameContent compares all that two catalogs hold of two bundles: their documents, or the files of their directories.
-func (b *Bundle) SameContent(ctx context.Context, o *Bundle) (Sameness, error) {
+// It is not known of contents in two forms, a directory and a document.
+func (b *Bundle) SameContent(ctx context.Context, o *Bundle) (same, known bool, err error) {
 	x, y := b.origin, o.origin
 	switch {
 	case x == nil || y == nil || (x.open == nil) != (y.open == nil):
-		return ContentUnknown, nil
+		return false, false, nil
 	case x.open == nil:
-		same, err := sameDocument(ctx, x, y)
-		return sameness(same), err
+		same, err = sameDocument(ctx, x, y)
+		return same, true, err
 	}
 	filesX, err := x.allFiles()
 	if err != nil {
-		return ContentUnknown, err
+		return false, false, err
 	}
 	filesY, err := y.allFiles()
-	return sameness(maps.EqualFunc(filesX, filesY, bytes.Equal)), err
+	return maps.EqualFunc(filesX, filesY, bytes.Equal), true, err
 }
 
 // sameDocument reports whether two documents hold the same values, but for some fields.

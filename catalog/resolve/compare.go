@@ -426,14 +426,14 @@ func (c *comparison) bundles(older, newer *catalog.Package) error {
 			c.add(ruleBundleProperties, findings.Warning, b.Place, object, "", "other properties: %s",
 				strings.Join(types, ", "))
 		}
-		same, err := b.SameContent(c.ctx, old)
+		same, known, err := b.SameContent(c.ctx, old)
 		switch {
 		case err != nil:
 			return err
-		case same == catalog.ContentUnknown:
+		case !known:
 			c.add(ruleNotCompared, findings.Note, b.Place, object, "pass two catalogs of one form",
 				"its content is not compared: one catalog has a directory, the other a document")
-		case same == catalog.ContentDiffers && len(c.list) == found:
+		case !same && len(c.list) == found:
 			c.add(ruleBundleContent, findings.Warning, b.Place, object, "", "its content in the catalog changed")
 		}
 	}
