@@ -180,20 +180,15 @@ func (tr *tree) inTheWay(path string) State {
 	return ""
 }
 
-// Preview is what Write would do.
-type Preview struct {
-	Result
-	Refused []string // files that Write would refuse to replace
-}
-
 // NewPreview returns what Write would do, and writes nothing. Errors are those of Check, and that
 // of Write for a directory that holds other packages.
-func NewPreview(dir string, files Files, o WriteOptions) (Preview, error) {
+func NewPreview(dir string, files Files, o WriteOptions) (Result, error) {
 	p, err := compare(dir, files, o)
 	if err != nil {
-		return Preview{}, err
+		return Result{}, err
 	}
-	preview := Preview{p.result, slices.Concat(p.blocked, p.links, p.foreign, p.edited)}
+	preview := p.result
+	preview.Refused = slices.Concat(p.blocked, p.links, p.foreign, p.edited)
 	slices.Sort(preview.Refused)
 	preview.Added = slices.DeleteFunc(preview.Added, func(path string) bool { return slices.Contains(p.blocked, path) })
 	if o.Replace {

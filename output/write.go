@@ -23,6 +23,8 @@ type Result struct {
 	// Kept are files of an earlier render that are not rendered any more and were edited by hand. They stay, and stay
 	// recorded in the lock.
 	Kept []string
+	// Refused are the files that Write would refuse to replace. Only NewPreview has them.
+	Refused []string
 }
 
 // Write makes dir contain files, their locks, and what other programs and people put there. It creates dir and its

@@ -345,7 +345,7 @@ func (f *summaryFlags) write(cmd *cobra.Command, dir string, files output.Files,
 	error) {
 	if f.dryRun {
 		p, err := output.NewPreview(dir, files, o)
-		s := summaryOf(dir, p.Result)
+		s := summaryOf(dir, p)
 		s.DryRun, s.Refused = true, p.Refused
 		if err == nil && f.format != findings.JSON {
 			s.printText(cmd)

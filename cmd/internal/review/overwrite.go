@@ -159,7 +159,7 @@ func Over(dir string, rendered *config.Rendered) (fresh, removals, profiles []co
 }
 
 // newNotes leaves out operators that are known: a lock has their bundle and profile, and no file of theirs changes.
-func newNotes(rendered *config.Rendered, recorded []output.Source, preview output.Preview) []config.Warning {
+func newNotes(rendered *config.Rendered, recorded []output.Source, preview output.Result) []config.Warning {
 	if len(recorded) == 0 || len(rendered.Notes) == 0 {
 		return rendered.Notes
 	}
@@ -193,7 +193,7 @@ func newNotes(rendered *config.Rendered, recorded []output.Source, preview outpu
 // owners are the kinds with which the API server deletes others: what is in a Namespace, the custom resources of a CRD.
 var owners = []string{"Namespace", "CustomResourceDefinition"}
 
-func removed(dir string, rendered *config.Rendered, preview output.Preview) (out []config.Warning) {
+func removed(dir string, rendered *config.Rendered, preview output.Result) (out []config.Warning) {
 	kept := map[string]bool{}
 	for _, o := range rendered.Objects {
 		kept[o.Kind+" "+o.Name] = true
