@@ -30,11 +30,9 @@ import (
 
 // Site is the files of a site.
 type Site struct {
-	Files    output.Files
-	Sources  []output.Source
-	Packages int
-	Releases int
-	Failed   int // releases that cannot be read or rendered
+	Files   output.Files
+	Sources []output.Source
+	Failed  int // releases that cannot be read or rendered
 }
 
 // Render makes the site of a set, with a title for its index. The same set gives the same bytes.
@@ -80,10 +78,9 @@ func makePackages(ctx context.Context, set *audit.Set, in shard.Shard) (map[*aud
 }
 
 func whole(packages []*packagePages, report *audit.Report, title string) (*Site, error) {
-	s := &Site{Packages: len(packages), Failed: report.Totals.Failed}
+	s := &Site{Failed: report.Totals.Failed}
 	var entries []entry
 	for _, m := range packages {
-		s.Releases += len(m.rows)
 		s.Files = append(s.Files, m.files...)
 		s.Sources = append(s.Sources, m.source)
 		entries = append(entries, m.entry)

@@ -217,8 +217,8 @@ func write(t *testing.T, text string) string {
 // Hostile names and descriptions stay text, and become paths that every system allows.
 func TestHostile(t *testing.T) {
 	s := render(t, 2, write(t, catalogOf(hostile...)))
-	if s.Packages != len(hostile) {
-		t.Errorf("%d packages, want %d", s.Packages, len(hostile))
+	if len(s.Sources) != len(hostile) {
+		t.Errorf("%d packages, want %d", len(s.Sources), len(hostile))
 	}
 	links(t, s)
 	if _, err := output.Write(filepath.Join(t.TempDir(), "site"), s.Files, output.WriteOptions{Sources: s.Sources}); err != nil {
@@ -395,10 +395,10 @@ func TestCorpus(t *testing.T) {
 	}
 	links(t, one)
 	index := len(file(t, one, "index.html"))
-	if per := index / one.Packages; corpustest.Whole(t) && per > 620 {
+	if per := index / len(one.Sources); corpustest.Whole(t) && per > 620 {
 		t.Errorf("the index has %d bytes for each package", per)
 	}
-	fmt.Printf("site: %d packages, %d releases, %d files, an index of %d bytes\n", one.Packages, one.Releases, len(one.Files), index)
+	fmt.Printf("site: %d packages, %d files, an index of %d bytes\n", len(one.Sources), len(one.Files), index)
 }
 
 // The releases are what a custom datasource of Renovate reads. What OLM does not install anew is deprecated.
