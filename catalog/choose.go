@@ -55,7 +55,7 @@ func (c *Catalog) Choose(pkg, channel, version string) (Choice, error) {
 		return Choice{}, err
 	}
 	if len(p.faults) > 0 {
-		return Choice{}, fmt.Errorf("%s (%s)", p.faults[0].text, p.faults[0].Place)
+		return Choice{}, fmt.Errorf("%s (%s)", p.faults[0].Text, p.faults[0].Place)
 	}
 	if version != "" {
 		return p.byVersion(channel, version)

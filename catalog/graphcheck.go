@@ -15,11 +15,11 @@ import (
 type graphCheck struct {
 	pkg  *Package
 	path []string
-	list []fault
+	list []Fault
 }
 
 func (c *graphCheck) add(at Place, rule string, in []string, format string, args ...any) {
-	c.list = append(c.list, fault{Place: at, rule: rule, text: fmt.Sprintf(format, args...),
+	c.list = append(c.list, Fault{Place: at, Rule: rule, Text: fmt.Sprintf(format, args...),
 		path: slices.Concat(c.path, in)})
 }
 
@@ -31,9 +31,9 @@ func (c *graphCheck) channel(ch *Channel) {
 		return
 	}
 	// the index that opm makes of directories has the entries that it reaches over one that is skipped
-	if f := ch.chainFault(); f != nil && (f.rule != "stranded" || c.pkg.dir == "") {
-		c.add(f.Place, f.rule, in, "%s", f.text)
-		c.list[len(c.list)-1].hint = f.hint
+	if f := ch.chainFault(); f != nil && (f.Rule != "stranded" || c.pkg.dir == "") {
+		c.add(f.Place, f.Rule, in, "%s", f.Text)
+		c.list[len(c.list)-1].Hint = f.Hint
 	}
 	entries := slices.Clone(ch.Entries)
 	slices.SortStableFunc(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
@@ -89,17 +89,17 @@ func (c *graphCheck) entry(e Entry, in []string) {
 }
 
 // chainFault returns what is wrong with the graph of a channel (operator-registry: alpha/model, validateReplacesChain).
-func (c *Channel) chainFault() *fault {
+func (c *Channel) chainFault() *Fault {
 	heads := c.Heads()
 	if len(heads) != 1 {
 		if len(heads) == 0 {
 			place, members := c.circle()
-			return &fault{Place: place, rule: "no-head", text: "no channel head found in graph", hint: members}
+			return &Fault{Place: place, Rule: "no-head", Text: "no channel head found in graph", Hint: members}
 		}
 		names := lists.Map(heads, func(h *Entry) string { return h.Name })
 		slices.Sort(names)
-		return &fault{Place: heads[0].Place, rule: "several-heads",
-			text: "multiple channel heads found in graph: " + strings.Join(names, ", ")}
+		return &Fault{Place: heads[0].Place, Rule: "several-heads",
+			Text: "multiple channel heads found in graph: " + strings.Join(names, ", ")}
 	}
 	skipped := c.Skipped()
 	chain, at := []string{heads[0].Name}, map[string]int{heads[0].Name: 0}
@@ -108,8 +108,8 @@ func (c *Channel) chainFault() *fault {
 		at[cur.Replaces] = len(chain)
 		chain = append(chain, cur.Replaces)
 		if met {
-			return &fault{Place: cur.Place, rule: "cycle",
-				text: "detected cycle in replaces chain of upgrade graph: " + strings.Join(chain[i:], " -> ")}
+			return &Fault{Place: cur.Place, Rule: "cycle",
+				Text: "detected cycle in replaces chain of upgrade graph: " + strings.Join(chain[i:], " -> ")}
 		}
 	}
 	stranded := map[string]Place{}
@@ -122,8 +122,8 @@ func (c *Channel) chainFault() *fault {
 		return nil
 	}
 	names := lists.Keys(stranded)
-	return &fault{Place: stranded[names[0]], rule: "stranded",
-		text: "channel contains one or more stranded bundles: " + strings.Join(names, ", ")}
+	return &Fault{Place: stranded[names[0]], Rule: "stranded",
+		Text: "channel contains one or more stranded bundles: " + strings.Join(names, ", ")}
 }
 
 // circle returns the first circle of entries that update each other, and where its first entry stands.

@@ -58,7 +58,7 @@ type Catalog struct {
 	Packages map[string]*Package
 	Faulty   []Faulty // in the order of the directories
 
-	faults  []fault         // of documents that are of no package
+	faults  []Fault         // of documents that are of no package
 	unknown []UnknownSchema // in the order of the catalog
 	others  []Other         // those of no package that is there
 	refused []*Package      // of directories of bundles, which opm leaves out
@@ -162,7 +162,7 @@ type Package struct {
 	dir     string  // that has the directories of its bundles; empty for other catalogs
 	says    *Bundle // what the default channel is; nil: none does
 	index   struct{ channels, bundles, deprecations index }
-	faults  []fault // what the model cannot hold, such as a second channel of the same name
+	faults  []Fault // what the model cannot hold, such as a second channel of the same name
 }
 
 // Channel is a named sequence of updates.

@@ -13,19 +13,20 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
-// fault is a reason for which opm refuses a package.
-type fault struct {
+// Fault is a reason for which opm refuses a catalog.
+type Fault struct {
 	Place
-	rule string
-	text string   // in opm's words
-	path []string // what it is in, from the package on; nil: opm stops there, before it looks at the graph
-	hint string
+	Rule    string
+	Package string // empty: the document is of no package
+	Text    string // in opm's words
+	Hint    string // in olmgen's words; may be empty
 
-	behind int // how many channels or bundles of the package were read before it
+	path   []string // what it is in, from the package on; nil: opm stops there, before it looks at the graph
+	behind int      // how many channels or bundles of the package were read before it
 }
 
 func (p *Package) fault(at Place, rule, format string, args ...any) {
-	f := fault{Place: at, rule: rule, text: fmt.Sprintf(format, args...), behind: len(p.Bundles)}
+	f := Fault{Place: at, Rule: rule, Text: fmt.Sprintf(format, args...), behind: len(p.Bundles)}
 	if rule == "duplicate-channel" {
 		f.behind = len(p.Channels)
 	}
@@ -41,7 +42,7 @@ func (r *Refusal) Error() string { return r.Text }
 // packages, which depends on chance, this is the first by name.
 func (c *Catalog) Refusal() *Refusal {
 	if len(c.faults) > 0 {
-		return &Refusal{c.faults[0].text}
+		return &Refusal{c.faults[0].Text}
 	}
 	for _, p := range c.sorted() {
 		if list := p.check(); len(list) > 0 {
@@ -53,9 +54,9 @@ func (c *Catalog) Refusal() *Refusal {
 
 // refusalText prints faults as opm does: the first one alone if it stops opm, else all as a tree (operator-registry:
 // alpha/model/error.go).
-func refusalText(list []fault) string {
+func refusalText(list []Fault) string {
 	if list[0].path == nil {
-		return list[0].text
+		return list[0].Text
 	}
 	root := &branch{text: "invalid index"}
 	for _, f := range list {
@@ -63,7 +64,7 @@ func refusalText(list []fault) string {
 		for _, step := range f.path {
 			at = at.child(step)
 		}
-		at.children = append(at.children, &branch{text: f.text})
+		at.children = append(at.children, &branch{text: f.Text})
 	}
 	var b strings.Builder
 	root.print(&b, "", "")
@@ -101,9 +102,9 @@ func (b *branch) print(out *strings.Builder, first, rest string) {
 
 // check returns the reasons for which opm refuses a package (operator-registry: alpha/declcfg/declcfg_to_model.go, then
 // alpha/model/model.go).
-func (p *Package) check() []fault {
+func (p *Package) check() []Fault {
 	if f := p.checkDocuments(); f != nil {
-		return []fault{*f}
+		return []Fault{*f}
 	}
 	c := &graphCheck{pkg: p, path: []string{fmt.Sprintf("invalid package %q", p.Name)}}
 	if p.DefaultChannel == "" {
@@ -132,14 +133,14 @@ func (p *Package) check() []fault {
 
 // checkDocuments returns the first fault that stops opm before it looks at the graph. The checks stand in opm's order:
 // it decodes all documents of a package first.
-func (p *Package) checkDocuments() *fault {
+func (p *Package) checkDocuments() *Fault {
 	if f := p.faultOf("icon", "object"); f != nil {
 		return f
 	}
 	if f := p.faultOf("duplicate-package"); f != nil {
 		return f
 	}
-	for _, check := range []func() *fault{p.checkDeclaration, p.checkChannels, p.checkBundles, p.missingBundles,
+	for _, check := range []func() *Fault{p.checkDeclaration, p.checkChannels, p.checkBundles, p.missingBundles,
 		p.checkDeprecations} {
 		if f := check(); f != nil {
 			return f
@@ -149,20 +150,20 @@ func (p *Package) checkDocuments() *fault {
 }
 
 // stop returns a fault that stops opm.
-func stop(at Place, rule, format string, args ...any) *fault {
-	return &fault{Place: at, rule: rule, text: fmt.Sprintf(format, args...)}
+func stop(at Place, rule, format string, args ...any) *Fault {
+	return &Fault{Place: at, Rule: rule, Text: fmt.Sprintf(format, args...)}
 }
 
 // faultOf returns the first fault of some rules that reading the documents found.
-func (p *Package) faultOf(rules ...string) *fault {
-	if i := slices.IndexFunc(p.faults, func(f fault) bool { return slices.Contains(rules, f.rule) }); i >= 0 {
+func (p *Package) faultOf(rules ...string) *Fault {
+	if i := slices.IndexFunc(p.faults, func(f Fault) bool { return slices.Contains(rules, f.Rule) }); i >= 0 {
 		return &p.faults[i]
 	}
 	return nil
 }
 
 // checkDeclaration looks for the document of the package.
-func (p *Package) checkDeclaration() *fault {
+func (p *Package) checkDeclaration() *Fault {
 	switch {
 	case p.Name == "" && p.Declared:
 		return stop(p.Place, "no-name", "config contains package with no name")
@@ -183,7 +184,7 @@ func (p *Package) checkDeclaration() *fault {
 	return stop(p.Place, "no-package", "cannot apply deprecations to an unknown package %q", p.Name)
 }
 
-func (p *Package) checkChannels() *fault {
+func (p *Package) checkChannels() *Fault {
 	duplicate := p.faultOf("duplicate-channel")
 	for i, ch := range p.Channels {
 		if duplicate != nil && duplicate.behind <= i {
@@ -204,7 +205,7 @@ func (p *Package) checkChannels() *fault {
 	return duplicate
 }
 
-func (p *Package) checkBundles() *fault {
+func (p *Package) checkBundles() *Fault {
 	duplicate := p.faultOf("duplicate-bundle")
 	for i, b := range p.Bundles {
 		if duplicate != nil && duplicate.behind <= i {
@@ -217,7 +218,7 @@ func (p *Package) checkBundles() *fault {
 	return duplicate
 }
 
-func (p *Package) checkBundle(b *Bundle) *fault {
+func (p *Package) checkBundle(b *Bundle) *Fault {
 	packages, err := b.parse()
 	switch {
 	case err != nil:
@@ -246,7 +247,7 @@ func (p *Package) checkBundle(b *Bundle) *fault {
 }
 
 // missingBundles looks at the last channel only, as opm does; the other channels fail later, with other words.
-func (p *Package) missingBundles() *fault {
+func (p *Package) missingBundles() *Fault {
 	if len(p.Channels) == 0 {
 		return nil
 	}
@@ -265,7 +266,7 @@ func (p *Package) missingBundles() *fault {
 		missing)
 }
 
-func (p *Package) checkDeprecations() *fault {
+func (p *Package) checkDeprecations() *Fault {
 	const rule = "deprecation"
 	seen := map[[2]string]bool{}
 	for i, d := range p.Deprecations {
@@ -347,32 +348,24 @@ func (b *Bundle) parse() ([]PackageProperty, error) {
 	return packages, nil
 }
 
-// Fault is a reason for which opm refuses a catalog.
-type Fault struct {
-	Place
-	Rule    string
-	Package string // empty: the document is of no package
-	Text    string // in opm's words
-	Hint    string // in olmgen's words; may be empty
-}
-
 // Faults returns all reasons for which opm refuses the catalog. opm itself stops at the first package.
 func (c *Catalog) Faults() []Fault {
-	list := lists.Map(c.faults, func(f fault) Fault { return Fault{f.Place, f.rule, "", f.text, f.hint} })
+	list := slices.Clone(c.faults)
 	for _, p := range slices.Concat(c.refused, c.sorted()) {
 		for _, f := range p.check() {
-			list = append(list, Fault{f.Place, f.rule, p.Name, f.said(), f.hint})
+			f.Package, f.Text = p.Name, f.said()
+			list = append(list, f)
 		}
 	}
 	return list
 }
 
 // said returns the fault in one line, without the name of its package.
-func (f *fault) said() string {
+func (f *Fault) said() string {
 	if len(f.path) > 1 {
-		return strings.Join(f.path[1:], ": ") + ": " + f.text
+		return strings.Join(f.path[1:], ": ") + ": " + f.Text
 	}
-	return f.text
+	return f.Text
 }
 
 // Rules of faults, with what they mean.

@@ -375,7 +375,7 @@ func (t *template) basic(ctx context.Context, entries []json.RawMessage) (*Packa
 	names := c.Names()
 	switch {
 	case len(c.faults) > 0:
-		return nil, errors.New(c.faults[0].text)
+		return nil, errors.New(c.faults[0].Text)
 	case len(names) != 1:
 		return nil, fmt.Errorf("it is of %s, and must be of one", text.Count(len(names), "package"))
 	}

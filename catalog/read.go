@@ -117,8 +117,8 @@ func (r *reader) add(file string, d document) error {
 	}
 	place := Place{r.files.Name(file), d.line}
 	if key := blob.nullKey(d.json); key != "" {
-		r.catalog.faults = append(r.catalog.faults, fault{Place: place, rule: "schema",
-			text: fmt.Sprintf("error unmarshaling JSON: while decoding JSON: expected value for key %q to be a "+
+		r.catalog.faults = append(r.catalog.faults, Fault{Place: place, Rule: "schema",
+			Text: fmt.Sprintf("error unmarshaling JSON: while decoding JSON: expected value for key %q to be a "+
 				"string, got %%!t(<nil>): <nil>", key)})
 		return nil
 	}
@@ -178,8 +178,8 @@ func (r *reader) addOther(doc *blob, place Place, from *origin) {
 		if part.value != "" {
 			part.name += " " + quote(part.value)
 		}
-		r.catalog.faults = append(r.catalog.faults, fault{Place: place, rule: "schema",
-			text: fmt.Sprintf("invalid custom schema meta: invalid %s: %s", part.name, wrong)})
+		r.catalog.faults = append(r.catalog.faults, Fault{Place: place, Rule: "schema",
+			Text: fmt.Sprintf("invalid custom schema meta: invalid %s: %s", part.name, wrong)})
 		return
 	}
 	r.catalog.others = append(r.catalog.others, Other{place, doc.Schema, doc.Name, doc.Package, from})
