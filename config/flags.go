@@ -25,7 +25,6 @@ import (
 
 // Flags are flags that fill a RenderConfig of one group with one bundle.
 type Flags struct {
-	Dir    string // what files that flags name are relative to; empty: the current directory
 	set    *pflag.FlagSet
 	values []*flagValue
 }
@@ -107,7 +106,7 @@ func (f *Flags) document(source string, fixed map[manifest.Option]any) (document
 		if !f.set.Changed(v.Flag) {
 			continue
 		}
-		value, err := v.read(f.Dir)
+		value, err := v.read()
 		if err != nil {
 			return nil, nil, err
 		}
@@ -222,11 +221,11 @@ func (v *flagValue) add(s string) error {
 	return nil
 }
 
-func (v *flagValue) read(dir string) (any, error) {
+func (v *flagValue) read() (any, error) {
 	given := v.String()
 	switch {
 	case v.Parse != nil:
-		value, err := v.Parse(dir, given)
+		value, err := v.Parse(given)
 		if bad, ok := errors.AsType[*FlagError](err); ok {
 			return nil, &FlagError{"--" + v.Flag + ": " + bad.Msg, bad.Tip}
 		}
@@ -242,7 +241,7 @@ func (v *flagValue) read(dir string) (any, error) {
 	return given, nil
 }
 
-func parseSelector(_, text string) (any, error) {
+func parseSelector(text string) (any, error) {
 	s, err := metav1.ParseToLabelSelector(text)
 	if err != nil {
 		return nil, &FlagError{err.Error(), "write it as in key=value,other in (a, b)"}
@@ -253,7 +252,7 @@ func parseSelector(_, text string) (any, error) {
 // bundleAPIs is the value of a static group without APIs beside the bundle's own.
 const bundleAPIs = "bundle"
 
-func parseAPIs(_, text string) (any, error) {
+func parseAPIs(text string) (any, error) {
 	list := []any{}
 	for api := range strings.SplitSeq(text, ",") {
 		if api != "" && api != bundleAPIs {
@@ -263,7 +262,7 @@ func parseAPIs(_, text string) (any, error) {
 	return list, nil
 }
 
-func parseIssuer(_, text string) (any, error) {
+func parseIssuer(text string) (any, error) {
 	kind, name, ok := strings.Cut(text, "/")
 	if !ok || name == "" || kind != "Issuer" && kind != "ClusterIssuer" {
 		return nil,
@@ -272,7 +271,7 @@ func parseIssuer(_, text string) (any, error) {
 	return map[string]any{"kind": kind, "name": name}, nil
 }
 
-func parseCatalog(_, text string) (any, error) {
+func parseCatalog(text string) (any, error) {
 	namespace, name, _ := strings.Cut(text, "/")
 	if namespace == "" || name == "" {
 		return nil, &FlagError{fmt.Sprintf("%q is not NAMESPACE/NAME", text),
@@ -281,7 +280,7 @@ func parseCatalog(_, text string) (any, error) {
 	return map[string]any{"namespace": namespace, "name": name}, nil
 }
 
-func parseNamespace(_, name string) (any, error) { return name, CheckNamespace(name) }
+func parseNamespace(name string) (any, error) { return name, CheckNamespace(name) }
 
 // CheckNamespace returns a *FlagError for what is not the name of a namespace.
 func CheckNamespace(name string) error {
@@ -291,7 +290,7 @@ func CheckNamespace(name string) error {
 	return nil
 }
 
-func parseNamespaces(_, list string) (any, error) {
+func parseNamespaces(list string) (any, error) {
 	names := strings.Split(list, ",")
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
@@ -304,7 +303,7 @@ func parseNamespaces(_, list string) (any, error) {
 	return text.Values(names), nil
 }
 
-func parseVersionRange(_, versions string) (any, error) {
+func parseVersionRange(versions string) (any, error) {
 	if err := generate.CheckVersionRange(versions); err != nil {
 		return nil, &FlagError{err.Error(), manifest.HintOf(err)}
 	}
@@ -312,8 +311,8 @@ func parseVersionRange(_, versions string) (any, error) {
 }
 
 // parseConfig reads a file with a Subscription, or with its spec.config.
-func parseConfig(dir, file string) (any, error) {
-	data, err := whole.ReadFile(in(dir, file), budget.File)
+func parseConfig(file string) (any, error) {
+	data, err := whole.ReadFile(file, budget.File)
 	if err != nil {
 		return nil, err
 	}
