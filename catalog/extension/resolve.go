@@ -50,16 +50,9 @@ type Resolution struct {
 
 // Edge is why a bundle may follow what is installed.
 type Edge struct {
-	Channel string
-	Kind    catalog.EdgeKind
+	Channel string // of the entry; empty: no entry of the catalog says it
 	Text    string
 }
-
-// The kinds of edges beside those of a catalog.
-const (
-	Same          catalog.EdgeKind = "same"          // it has the version and release of what is installed
-	SelfCertified catalog.EdgeKind = "SelfCertified" // the policy allows any bundle
-)
 
 // Candidate is a bundle that OLM v1 did not choose.
 type Candidate struct {
@@ -215,7 +208,7 @@ func (q Request) best(s *Source, in semver.Range, installed *Installed) (*found,
 				continue
 			}
 		case q.SelfCertified && installed != nil:
-			c.edge = Edge{Kind: SelfCertified, Text: "the policy SelfCertified allows any bundle"}
+			c.edge = Edge{Text: "the policy SelfCertified allows any bundle"}
 		}
 		if in != nil && (c.broken != nil || !in(c.version.Version)) {
 			outside = append(outside, Candidate{b.Name, c.version,
@@ -298,15 +291,14 @@ func (s *successors) edge(c *candidate) (Edge, bool) {
 	for _, e := range s.entries[c.Name] {
 		switch kind := e.Updates(s.installed.Name, &s.plain); kind {
 		case catalog.Replaces, catalog.Skips:
-			return Edge{e.channel, kind, string(kind) + " " + s.installed.Name}, true
+			return Edge{e.channel, string(kind) + " " + s.installed.Name}, true
 		case catalog.SkipRange:
-			return Edge{e.channel, kind,
-				fmt.Sprintf("skipRange contains %s, the version of %s", s.installed.Version,
-					s.installed.Name)}, true
+			return Edge{e.channel, fmt.Sprintf("skipRange contains %s, the version of %s", s.installed.Version,
+				s.installed.Name)}, true
 		}
 	}
 	if c.broken == nil && c.version.Compare(s.exact) == 0 {
-		return Edge{Kind: Same, Text: "it has the version and release of " + s.installed.Name}, true
+		return Edge{Text: "it has the version and release of " + s.installed.Name}, true
 	}
 	return Edge{}, false
 }
