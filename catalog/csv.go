@@ -58,9 +58,6 @@ func (c *content) csv() ([]byte, error) {
 	return nil, errors.New("the catalog has neither its objects nor olm.csv.metadata")
 }
 
-// version returns the version of the olm.package property, or "".
-func (c *content) version() string { return (&Bundle{Properties: c.Properties}).versionText() }
-
 // fromMetadata returns a ClusterServiceVersion with the fields that operator-registry keeps in a property
 // (alpha/property, CSVMetadata).
 func (c *content) fromMetadata(value json.RawMessage) ([]byte, error) {
@@ -83,7 +80,7 @@ func (c *content) fromMetadata(value json.RawMessage) ([]byte, error) {
 		return nil, fmt.Errorf("property %s: %w", TypeCSVMetadata, err)
 	}
 	meta, spec := map[string]any{"name": c.Name}, map[string]any{}
-	if v := c.version(); v != "" {
+	if v := (&Bundle{Properties: c.Properties}).versionText(); v != "" { // of the olm.package property
 		spec["version"] = v
 	}
 	for key, v := range map[string]map[string]string{"annotations": m.Annotations, "labels": m.Labels} {

@@ -43,18 +43,15 @@ func Releases(ctx context.Context, ref string, o Options) ([]Release, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []Release
 	switch kind {
 	case source.KindDir:
-		list, err = releasesOfDir(ref, arg, o)
+		return releasesOfDir(ref, arg, o)
 	case source.KindCatalog:
-		list, err = releasesOfCatalog(ctx, arg, given)
+		return releasesOfCatalog(ctx, arg, given)
 	case source.KindPackageManifest:
-		list, err = releasesOfPackage(ctx, arg, o)
-	default:
-		err = noHistory(ref)
+		return releasesOfPackage(ctx, arg, o)
 	}
-	return list, err
+	return nil, noHistory(ref)
 }
 
 func noHistory(ref string) error {
