@@ -48,8 +48,8 @@ func readTree(t target) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.checkDirectory(root); err != nil {
-		return nil, err
+	if !root.IsDir() {
+		return nil, refuse("name a directory, or - for standard output", "%s is not a directory", t.name)
 	}
 	tr := newTree(root)
 	if err := tr.readLock(t, ""); err != nil {

@@ -93,14 +93,6 @@ func at(root, path string) string {
 	return filepath.Join(root, filepath.FromSlash(path))
 }
 
-// checkDirectory refuses what cannot be an output directory.
-func (t target) checkDirectory(info fs.FileInfo) error {
-	if !info.IsDir() {
-		return refuse("name a directory, or - for standard output", "%s is not a directory", t.name)
-	}
-	return nil
-}
-
 // otherDevice reports whether a directory is on another file system than its parent. It does not ask about files: an
 // overlay file system shows them with the device numbers of its layers.
 func otherDevice(info, parent fs.FileInfo) bool {
