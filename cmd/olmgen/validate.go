@@ -46,8 +46,8 @@ func newValidate() *cobra.Command {
 	f.report.register(cmd)
 	flags.BoolVar(&f.options.OperatorHub, "operatorhub", false,
 		"also check the rules for publication on OperatorHub.io")
-	flags.StringSliceVar(&f.options.Catalogs, "catalog-rules", nil, "also check the rules of the pipelines that "+
-		"publish in these `CATALOGS`: "+strings.Join(validate.Catalogs, ", "))
+	flags.StringSliceVar(&f.options.Catalogs, "catalog-rules", nil,
+		"also ask pipelines (`NAMES`: "+strings.Join(validate.Catalogs, ", ")+")")
 	f.target.register(cmd, true)
 	f.programs.register(flags)
 	f.source.register(cmd)

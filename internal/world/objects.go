@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/internal/rbac"
@@ -195,12 +196,27 @@ func (c *counter) applied(old, now *manifest.Object) *manifest.Object {
 // Put adds an object, or puts it in the place of the one with its name. What is decoded stays as it was read.
 func (w *World) Put(o *manifest.Object) {
 	k := keyOf(o, "")
-	if i, ok := w.index[k]; ok && o.Name != "" {
+	i, ok := w.index[k]
+	if ok && o.Name != "" {
 		w.objects[i] = o
-		return
+	} else {
+		i = len(w.objects)
+		w.index[k] = i
+		w.objects = append(w.objects, o)
 	}
-	w.index[k] = len(w.objects)
-	w.objects = append(w.objects, o)
+	if w.owned != nil {
+		w.noteOwners(i)
+	}
+}
+
+// owner is what an object names in its metadata.ownerReferences, in its namespace.
+type owner struct{ namespace, kind, name string }
+
+func (w *World) noteOwners(i int) {
+	for _, r := range OwnersOf(w.objects[i]) {
+		k := owner{w.objects[i].Namespace, r.Kind, r.Name}
+		w.owned[k] = append(w.owned[k], i)
+	}
 }
 
 // Get returns an object, or nil.
@@ -230,12 +246,21 @@ func (w *World) Delete(o *manifest.Object) (lost []*manifest.Object) {
 		w.objects[i] = nil
 		delete(w.index, keyOf(o, ""))
 	}
-	for _, other := range w.objects {
-		if other == nil || other.Namespace != o.Namespace {
+	if w.owned == nil {
+		w.owned = map[owner][]int{}
+		for i, other := range w.objects {
+			if other != nil {
+				w.noteOwners(i)
+			}
+		}
+	}
+	for _, i := range lists.SortedUnique(w.owned[owner{o.Namespace, o.Kind, o.Name}]) {
+		other := w.objects[i]
+		if other == nil {
 			continue
 		}
 		owners := OwnersOf(other)
-		if len(owners) > 0 && !slices.ContainsFunc(owners, func(r metav1.OwnerReference) bool {
+		if !slices.ContainsFunc(owners, func(r metav1.OwnerReference) bool {
 			return w.Get(manifest.GroupOf(r.APIVersion), r.Kind, o.Namespace, r.Name) != nil
 		}) && slices.ContainsFunc(owners, func(r metav1.OwnerReference) bool {
 			return r.Kind == o.Kind && r.Name == o.Name

@@ -7,6 +7,7 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -198,32 +199,53 @@ func (w *World) Remove(gone []*manifest.Object) {
 	for _, o := range gone {
 		w.Delete(o)
 	}
+	l := leavingOf(gone)
 	for o := range w.All() {
-		if slices.ContainsFunc(gone, func(x *manifest.Object) bool { return goesWith(x, o) }) {
+		if l.takes(o) {
 			w.Delete(o)
 		}
 	}
 }
 
-// goesWith reports whether an object goes with another one, beside what that owns: all that is in a Namespace, a custom
-// resource with its CRD, and with a ClusterServiceVersion its copies, and what has no namespace and names it (OLM:
+// leaving is what takes other objects with it, beside what it owns: a Namespace all that is in it, a CRD its custom
+// resources, and a ClusterServiceVersion its copies, and what has no namespace and names it (OLM:
 // pkg/controller/operators/olm/operator.go, handleClusterServiceVersionDeletion).
-func goesWith(gone, o *manifest.Object) bool {
+type leaving struct {
+	namespaces map[string]bool
+	kinds      map[schema.GroupKind]bool
+	csvs       map[string][]string // by name: their namespaces
+}
+
+func leavingOf(gone []*manifest.Object) leaving {
+	l := leaving{map[string]bool{}, map[schema.GroupKind]bool{}, map[string][]string{}}
+	for _, o := range gone {
+		switch {
+		case o.Kind == "Namespace" && o.Group() == "":
+			l.namespaces[o.Name] = true
+		case o.Kind == kindCRD:
+			k, _ := olm.DefinedKind(o)
+			l.kinds[schema.GroupKind{Group: k.Group, Kind: k.Name}] = true
+		case o.Kind == v1alpha1.ClusterServiceVersionKind:
+			l.csvs[o.Name] = append(l.csvs[o.Name], o.Namespace)
+		}
+	}
+	return l
+}
+
+func (l leaving) takes(o *manifest.Object) bool {
 	label := func(name string) string {
 		value, _ := o.Get("metadata", "labels", name)
 		return olm.Text(value)
 	}
 	switch {
-	case gone.Kind == "Namespace" && gone.Group() == "":
-		return o.Namespace == gone.Name
-	case gone.Kind == kindCRD:
-		k, _ := olm.DefinedKind(gone)
-		return o.Kind == k.Name && o.Group() == k.Group
-	case gone.Kind != v1alpha1.ClusterServiceVersionKind, o.Kind == kindCRD:
+	case l.namespaces[o.Namespace] || l.kinds[schema.GroupKind{Group: o.Group(), Kind: o.Kind}]:
+		return true
+	case len(l.csvs) == 0 || o.Kind == kindCRD:
 		return false
-	case o.Kind == gone.Kind && o.Group() == olm.Group:
-		return o.Name == gone.Name && label(olm.LabelCopiedFrom) == gone.Namespace
+	case o.Kind == v1alpha1.ClusterServiceVersionKind && o.Group() == olm.Group:
+		return slices.Contains(l.csvs[o.Name], label(olm.LabelCopiedFrom))
 	}
+	of := l.csvs[label(olm.LabelOwner)]
 	in := label(olm.LabelOwnerNamespace)
-	return o.Namespace == "" && label(olm.LabelOwner) == gone.Name && (in == "" || in == gone.Namespace)
+	return o.Namespace == "" && len(of) > 0 && (in == "" || slices.Contains(of, in))
 }

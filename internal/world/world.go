@@ -51,6 +51,7 @@ type World struct {
 	home    string             // the namespace of objects that name none
 	objects []*manifest.Object // all of them, in their namespaces; nil for one that is deleted
 	index   map[key]int        // their places
+	owned   map[owner][]int    // the places of those that have an owner; nil until one is deleted
 
 	policies []*manifest.Object // OperatorPolicies, and Policies
 }
