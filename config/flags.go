@@ -25,6 +25,7 @@ import (
 
 // Flags are flags that fill a RenderConfig of one group with one bundle.
 type Flags struct {
+	Dir    string // what files that flags name are relative to; empty: the current directory
 	set    *pflag.FlagSet
 	values []*flagValue
 }
@@ -106,7 +107,7 @@ func (f *Flags) document(source string, fixed map[manifest.Option]any) (document
 		if !f.set.Changed(v.Flag) {
 			continue
 		}
-		value, err := v.read()
+		value, err := v.read(f.Dir)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -221,11 +222,11 @@ func (v *flagValue) add(s string) error {
 	return nil
 }
 
-func (v *flagValue) read() (any, error) {
+func (v *flagValue) read(dir string) (any, error) {
 	given := v.String()
 	switch {
 	case v.Parse != nil:
-		value, err := v.Parse(given)
+		value, err := v.Parse(dir, given)
 		if bad, ok := errors.AsType[*FlagError](err); ok {
 			return nil, &FlagError{"--" + v.Flag + ": " + bad.Msg, bad.Tip}
 		}
@@ -241,7 +242,7 @@ func (v *flagValue) read() (any, error) {
 	return given, nil
 }
 
-func parseSelector(text string) (any, error) {
+func parseSelector(_, text string) (any, error) {
 	s, err := metav1.ParseToLabelSelector(text)
 	if err != nil {
 		return nil, &FlagError{err.Error(), "write it as in key=value,other in (a, b)"}
@@ -252,7 +253,7 @@ func parseSelector(text string) (any, error) {
 // bundleAPIs is the value of a static group without APIs beside the bundle's own.
 const bundleAPIs = "bundle"
 
-func parseAPIs(text string) (any, error) {
+func parseAPIs(_, text string) (any, error) {
 	list := []any{}
 	for api := range strings.SplitSeq(text, ",") {
 		if api != "" && api != bundleAPIs {
@@ -262,7 +263,7 @@ func parseAPIs(text string) (any, error) {
 	return list, nil
 }
 
-func parseIssuer(text string) (any, error) {
+func parseIssuer(_, text string) (any, error) {
 	kind, name, ok := strings.Cut(text, "/")
 	if !ok || name == "" || kind != "Issuer" && kind != "ClusterIssuer" {
 		return nil,
@@ -271,7 +272,7 @@ func parseIssuer(text string) (any, error) {
 	return map[string]any{"kind": kind, "name": name}, nil
 }
 
-func parseCatalog(text string) (any, error) {
+func parseCatalog(_, text string) (any, error) {
 	namespace, name, _ := strings.Cut(text, "/")
 	if namespace == "" || name == "" {
 		return nil, &FlagError{fmt.Sprintf("%q is not NAMESPACE/NAME", text),
@@ -280,7 +281,7 @@ func parseCatalog(text string) (any, error) {
 	return map[string]any{"namespace": namespace, "name": name}, nil
 }
 
-func parseNamespace(name string) (any, error) { return name, CheckNamespace(name) }
+func parseNamespace(_, name string) (any, error) { return name, CheckNamespace(name) }
 
 // CheckNamespace returns a *FlagError for what is not the name of a namespace.
 func CheckNamespace(name string) error {
@@ -290,7 +291,7 @@ func CheckNamespace(name string) error {
 	return nil
 }
 
-func parseNamespaces(list string) (any, error) {
+func parseNamespaces(_, list string) (any, error) {
 	names := strings.Split(list, ",")
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
@@ -303,7 +304,7 @@ func parseNamespaces(list string) (any, error) {
 	return text.Values(names), nil
 }
 
-func parseVersionRange(versions string) (any, error) {
+func parseVersionRange(_, versions string) (any, error) {
 	if err := generate.CheckVersionRange(versions); err != nil {
 		return nil, &FlagError{err.Error(), manifest.HintOf(err)}
 	}
@@ -311,8 +312,8 @@ func parseVersionRange(versions string) (any, error) {
 }
 
 // parseConfig reads a file with a Subscription, or with its spec.config.
-func parseConfig(file string) (any, error) {
-	data, err := whole.ReadFile(file, budget.File)
+func parseConfig(dir, file string) (any, error) {
+	data, err := whole.ReadFile(in(dir, file), budget.File)
 	if err != nil {
 		return nil, err
 	}

@@ -25,14 +25,14 @@ type Option struct {
 	Default  string   // in words; empty: nothing, or false
 	Words    []string // the values that it can have; nil: any
 
-	Flag        string                         // its name; empty: there is none
-	Short       string                         // one letter; may be empty
-	Value       string                         // what the help calls the flag's value
-	FlagDefault string                         // in words, where a command line has another default than a file
-	Alone       string                         // the flag's value where it stands without one; empty: it needs one
-	Parse       func(text string) (any, error) // reads the flag's value; nil: it is that of the field
-	Once        bool                           // the flag cannot be given twice
-	ForAll      bool                           // the flag fills the field of the defaults, not of the bundle
+	Flag        string                              // its name; empty: there is none
+	Short       string                              // one letter; may be empty
+	Value       string                              // what the help calls the flag's value
+	FlagDefault string                              // in words, where a command line has another default than a file
+	Alone       string                              // the flag's value where it stands without one; empty: it needs one
+	Parse       func(dir, text string) (any, error) // reads the flag's value; nil: it is that of the field
+	Once        bool                                // the flag cannot be given twice
+	ForAll      bool                                // the flag fills the field of the defaults, not of the bundle
 	// of the help, which groups flags by it; empty: that of the object that it is in
 	Topic Topic
 	// the flag in a few words, for a help that fits a screen, which has the values behind it; empty: only its name
