@@ -46,7 +46,8 @@ func LimitMemory(tb testing.TB, size int, memory uint64) {
 	before := measure()
 	tb.Cleanup(func() {
 		tb.Helper()
-		before.check(tb, measure(), size, usage{uint64(raced * float64(memory)), cpuLimit() * time.Duration(max(memory, maxMemory)/1e6) / (maxMemory / 1e6)})
+		cpu := cpuLimit() * time.Duration(max(memory, maxMemory)/1e6) / (maxMemory / 1e6)
+		before.check(tb, measure(), size, usage{uint64(raced * float64(memory)), cpu})
 	})
 }
 

@@ -57,13 +57,15 @@ func (l List) Document() *findings.Document {
 		if f.Hint != "" {
 			finding.Note = "Hint: " + f.Hint
 		}
-		t.Rows = append(t.Rows, []findings.Cell{findings.SeverityCell(f.Level), {Text: f.Where()}, finding, {Text: f.Rule}})
+		t.Rows = append(t.Rows,
+			[]findings.Cell{findings.SeverityCell(f.Level), {Text: f.Where()}, finding, {Text: f.Rule}})
 	}
 	s := findings.Section{Title: "Findings", Tables: []findings.Table{t}}
 	if len(t.Rows) == 0 {
 		s.Tables, s.Remarks = nil, []findings.Remark{{Text: "no findings"}}
 	}
-	return &findings.Document{Kind: "Findings", Title: text.Count(len(t.Rows), "finding"), Sections: []findings.Section{s}}
+	return &findings.Document{Kind: "Findings", Title: text.Count(len(t.Rows), "finding"),
+		Sections: []findings.Section{s}}
 }
 
 // JSON returns the findings with their number per level.

@@ -163,18 +163,18 @@ func (p *publisher) names() {
 	if at, given := p.place.operator, p.b.Annotations[bundle.KeyPackage]; at != "" && given != "" && at != given {
 		p.addAnnotation(ruleCatalogName, level, bundle.KeyPackage, "the package %q is in the directory %q", given, at)
 	}
-	if at := p.place.version; at != "" && at != p.text("spec.version") {
-		p.add(ruleCatalogDir, findings.Error, "spec.version", "the version %q is in the directory %q: its name must be "+
-			"the version", p.text("spec.version"), at)
+	if at := p.place.version; at != "" && at != p.written() {
+		p.add(ruleCatalogDir, findings.Error, "spec.version", "the version %q is in the directory %q: its name must "+
+			"be the version", p.written(), at)
 	}
 }
 
 // version asks for a version that catalogs can order, and says that v1.0.0 is none (operator-registry:
 // alpha/property/property.go and alpha/model/model.go; community/bundle.py, check_required_fields).
 func (p *publisher) version() {
-	if _, err := semver.Parse(p.text("spec.version")); err != nil {
+	if _, err := semver.Parse(p.written()); err != nil {
 		p.add(ruleCatalogVersion, findings.Error, "spec.version", "%q is no version of semver.org, such as 1.2.3: %v",
-			p.text("spec.version"), err)
+			p.written(), err)
 	}
 }
 
@@ -187,9 +187,9 @@ func (p *publisher) value(field string) any {
 	return v
 }
 
-// text returns a field of the CSV that is text.
-func (p *publisher) text(field string) string {
-	s, _ := p.value(field).(string)
+// written returns spec.version as it stands in the CSV.
+func (p *publisher) written() string {
+	s, _ := p.value("spec.version").(string)
 	return s
 }
 
@@ -264,8 +264,8 @@ func (p *publisher) requiredFields() {
 // (community/bundle.py, OCP_TO_K8S).
 var kubernetesOf = []uint64{1: 13, 14, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30}
 
-// openShiftVersions asks what check_api_version_constraints does (community/bundle.py). It is not asked of an operator with
-// file-based catalogs, which a bundle alone does not say.
+// openShiftVersions asks what check_api_version_constraints does (community/bundle.py). It is not asked of an operator
+// with file-based catalogs, which a bundle alone does not say.
 func (p *publisher) openShiftVersions() {
 	least, said := p.b.CSV.Spec.MinKubeVersion, p.b.Annotations[olm.AnnotationOpenShiftVersions]
 	if least == "" {
@@ -276,6 +276,7 @@ func (p *publisher) openShiftVersions() {
 		level = findings.Warning
 	}
 	want, err := semver.ParseTolerant(least)
+	want.Pre = nil // the pipeline compares without it
 	if err != nil {
 		p.add(ruleCatalogKube, level, "spec.minKubeVersion", "%q is no version: %v", least, err)
 		return
@@ -294,8 +295,7 @@ func (p *publisher) openShiftVersions() {
 	var older []string
 	for minor, kubernetes := range kubernetesOf {
 		release, has := semver.Version{Major: 4, Minor: uint64(minor)}, semver.Version{Major: 1, Minor: kubernetes}
-		if minor > 0 && release.GE(first) && release.LE(last) && has.LT(semver.Version{Major: want.Major, Minor: want.Minor,
-			Patch: want.Patch}) {
+		if minor > 0 && release.GE(first) && release.LE(last) && has.LT(want) {
 			older = append(older, fmt.Sprintf("4.%d", minor))
 		}
 	}
@@ -311,8 +311,8 @@ func (p *publisher) prunedGraph() {
 		p.place.version != "" && !p.place.others {
 		return
 	}
-	p.add(ruleCatalogPruned, findings.Warning, annotationField(olm.AnnotationSkipRange), "without spec.replaces it takes "+
-		"all other bundles out of the channel")
+	p.add(ruleCatalogPruned, findings.Warning, annotationField(olm.AnnotationSkipRange),
+		"without spec.replaces it takes all other bundles out of the channel")
 }
 
 // featureKeys are the annotations of a CSV that say what an operator supports, first those that are required
@@ -336,8 +336,8 @@ func (p *publisher) features() {
 		case !ok && i < requiredFeatures:
 			missing = append(missing, name)
 		case ok && value != "true" && value != "false":
-			p.add(ruleCatalogFeature, findings.Error, annotationField(featurePrefix+name), `%q must be "true" or "false"`,
-				value)
+			p.add(ruleCatalogFeature, findings.Error, annotationField(featurePrefix+name),
+				`%q must be "true" or "false"`, value)
 		}
 	}
 	if len(missing) > 0 {
@@ -381,8 +381,8 @@ func (p *publisher) relatedImages() {
 	}
 	for _, i := range csv {
 		if i.Kind == images.KindRelated && !i.Pinned {
-			p.add(ruleCatalogImages, findings.Warning, i.Field, "the operator says that it works disconnected, and the "+
-				"image %s has no digest", i.Image)
+			p.add(ruleCatalogImages, findings.Warning, i.Field, "the operator says that it works disconnected, and "+
+				"the image %s has no digest", i.Image)
 		}
 	}
 	if !slices.ContainsFunc(csv, func(i images.Image) bool {

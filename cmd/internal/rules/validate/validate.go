@@ -116,8 +116,8 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 	list = append(list, refusals(src, b)...)
 	operator := fit.OfBundle(b)
 	operator.Namespace = b.CSV.Annotations[olm.AnnotationSuggestedNamespace]
-	list = slices.Concat(list, dependencyFindings(src.FS, b), ownedVersions(b), cutOff(b), publication(src, b, o.Catalogs),
-		fit.Conversions(operator))
+	list = slices.Concat(list, dependencyFindings(src.FS, b), ownedVersions(b), cutOff(b),
+		publication(src, b, o.Catalogs), fit.Conversions(operator))
 	for _, ask := range []func(*bundle.Bundle) ([]Finding, error){inVain, bindings} {
 		found, err := ask(b)
 		if err != nil {
@@ -307,7 +307,8 @@ type Checker interface {
 
 // newSubject returns the subject for a bundle, and its objects in the same order.
 func newSubject(fsys fs.FS, b *bundle.Bundle, o Options) (Subject, []*manifest.Object, error) {
-	s := Subject{Package: b.Package, Channels: b.Channels, DefaultChannel: b.DefaultChannel, OperatorHub: o.OperatorHub || slices.Contains(o.Catalogs, Community)}
+	s := Subject{Package: b.Package, Channels: b.Channels, DefaultChannel: b.DefaultChannel,
+		OperatorHub: o.OperatorHub || slices.Contains(o.Catalogs, Community)}
 	crds := lists.Map(b.CRDs, func(c *bundle.CRD) *manifest.Object { return c.Object })
 	objects := slices.Concat([]*manifest.Object{b.CSVObject}, crds, b.Others)
 	seen := map[string]bool{}
