@@ -83,10 +83,8 @@ func ReadFile(name string, data []byte, limits Limits) ([]*Document, error) {
 	if err := limits.charge(int64(len(data)), 0); err != nil {
 		return nil, named(err, name)
 	}
-	// git-lfs: docs/spec.md, The Pointer
-	if bytes.HasPrefix(data, []byte("version https://git-lfs.github.com/spec/")) {
-		return nil, &Error{File: name, Msg: "a pointer of Git LFS, which has the file",
-			Tip: "git lfs pull puts it here", Err: ErrNotHere}
+	if err := Elsewhere(name, data); err != nil {
+		return nil, err
 	}
 	data, fresh, err := lineBreaks(name, data)
 	if err != nil {
@@ -111,6 +109,16 @@ func ReadFile(name string, data []byte, limits Limits) ([]*Document, error) {
 		}
 	}
 	return docs, nil
+}
+
+// Elsewhere returns the error, an *Error that is ErrNotHere, of a file that only names another one; nil of others
+// (git-lfs: docs/spec.md, The Pointer).
+func Elsewhere(name string, data []byte) error {
+	if !bytes.HasPrefix(data, []byte("version https://git-lfs.github.com/spec/")) {
+		return nil
+	}
+	return &Error{File: name, Msg: "a pointer of Git LFS, which has the file", Tip: "git lfs pull puts it here",
+		Err: ErrNotHere}
 }
 
 // Written returns the documents that have more than comments: "---" below the license of a file begins no second one.

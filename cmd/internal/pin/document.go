@@ -2,7 +2,6 @@ package pin
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -33,7 +32,10 @@ func (c *Content) document(ctx context.Context) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := cmp.Or(c.addImages(data), writeDocument(&out, data)); err != nil {
+		if err := c.addImages(data); err != nil {
+			return nil, err
+		}
+		if err := writeDocument(&out, data); err != nil {
 			return nil, err
 		}
 	}

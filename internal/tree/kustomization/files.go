@@ -86,11 +86,8 @@ func (b *Builder) read(abs string) *source {
 	if over != "" {
 		s.data, s.err = nil, manifest.OverLimit(&manifest.Error{File: b.named(abs), Msg: over})
 	}
-	// The data of a generator or a patch is not what the pointer of a file says.
-	if pointer := s.data[:min(len(s.data), 200)]; bytes.HasPrefix(pointer, []byte("version ")) {
-		if _, err := manifest.ReadFile(b.named(abs), pointer, limits); errors.Is(err, manifest.ErrNotHere) {
-			s.data, s.err = nil, err
-		}
+	if err := manifest.Elsewhere(b.named(abs), s.data); err != nil { // it is no data of a generator or a patch either
+		s.data, s.err = nil, err
 	}
 	return s
 }

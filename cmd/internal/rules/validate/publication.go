@@ -56,7 +56,6 @@ type publisher struct {
 	b     *bundle.Bundle
 	fsys  fs.FS
 	place place
-	asked []string // the sets of rules
 	list  []Finding
 }
 
@@ -91,22 +90,21 @@ func placeOf(src *source.Source) (p place) {
 // publication returns what the pipelines of catalogs refuse or warn of. Without a set of rules it names the pipelines
 // that refuse a NetworkPolicy.
 func publication(src *source.Source, b *bundle.Bundle, catalogs []string) []Finding {
-	p := &publisher{b: b, fsys: src.FS, place: placeOf(src), asked: catalogs}
-	p.networkPolicies()
-	if len(catalogs) > 0 {
-		p.names()
-		p.version()
+	p := &publisher{b: b, fsys: src.FS}
+	if len(catalogs) == 0 {
+		p.networkPolicies(findings.Note)
+		return p.list
 	}
+	p.place = placeOf(src)
+	p.networkPolicies(findings.Error)
+	p.names()
+	p.version()
 	if slices.Contains(catalogs, Community) {
 		p.requiredFields()
-	}
-	if slices.Contains(catalogs, Community) && !p.place.fbc {
 		p.openShiftVersions()
 	}
-	if slices.Contains(catalogs, Certified) && !p.place.fbc {
-		p.prunedGraph()
-	}
 	if slices.Contains(catalogs, Certified) {
+		p.prunedGraph()
 		p.features()
 		p.relatedImages()
 	}
@@ -128,11 +126,7 @@ func (p *publisher) addAnnotation(rule string, level findings.Severity, key, for
 }
 
 // networkPolicies asks what check_network_policy_presence does (operator-pipelines: common/bundle.py).
-func (p *publisher) networkPolicies() {
-	level := findings.Note
-	if len(p.asked) > 0 {
-		level = findings.Error
-	}
+func (p *publisher) networkPolicies(level findings.Severity) {
 	for _, o := range p.b.Others {
 		if o.Kind == "NetworkPolicy" && bundle.GroupOf(o) == networkingv1.GroupName {
 			p.list = append(p.list, finding(ruleCatalog, level, o.Errorf("kind", "the pipeline of OpenShift's "+
@@ -268,7 +262,7 @@ var kubernetesOf = []uint64{1: 13, 14, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 2
 // with file-based catalogs, which a bundle alone does not say.
 func (p *publisher) openShiftVersions() {
 	least, said := p.b.CSV.Spec.MinKubeVersion, p.b.Annotations[olm.AnnotationOpenShiftVersions]
-	if least == "" {
+	if least == "" || p.place.fbc {
 		return
 	}
 	level := findings.Error
@@ -307,7 +301,7 @@ func (p *publisher) openShiftVersions() {
 
 // prunedGraph asks what check_pruned_graph does (isv/bundle.py).
 func (p *publisher) prunedGraph() {
-	if p.b.CSV.Annotations[olm.AnnotationSkipRange] == "" || p.b.CSV.Spec.Replaces != "" ||
+	if p.b.CSV.Annotations[olm.AnnotationSkipRange] == "" || p.b.CSV.Spec.Replaces != "" || p.place.fbc ||
 		p.place.version != "" && !p.place.others {
 		return
 	}
