@@ -56,28 +56,33 @@ func setGCPercent(percent int) {
 	}
 }
 
+// treeMemory is catalogMemory for a command that keeps what it reads: two trees of 4 MB each fit, of small objects.
+const treeMemory = 512 << 20
+
 // limitGarbage has garbage collected as for one bundle until the memory comes near to catalogMemory, then more often.
 func limitGarbage() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
 	debug.SetMemoryLimit(catalogMemory)
-	watchHeap()
+	watchHeap(catalogMemory*2/3, func() {
+		debug.SetGCPercent(gcPercentOfCatalogs)
+		debug.SetMemoryLimit(treeMemory)
+		watchHeap(treeMemory*4/5, func() { debug.SetMemoryLimit(math.MaxInt64) })
+	})
 }
 
 // heapWatch is garbage. Its finalizer runs after each collection.
 type heapWatch struct{ _ [4]*heapWatch }
 
-// watchHeap takes the limit away when what is in use comes near to it: the collector would run all the time.
-func watchHeap() {
+// watchHeap calls then as soon as most bytes are in use. A limit near to that would keep the collector running.
+func watchHeap(most uint64, then func()) {
 	runtime.SetFinalizer(&heapWatch{}, func(*heapWatch) {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-		if metrics.Read(live); live[0].Value.Kind() == metrics.KindUint64 &&
-			live[0].Value.Uint64() < catalogMemory*2/3 {
-			watchHeap()
+		if metrics.Read(live); live[0].Value.Kind() == metrics.KindUint64 && live[0].Value.Uint64() < most {
+			watchHeap(most, then)
 			return
 		}
-		debug.SetGCPercent(gcPercentOfCatalogs)
-		debug.SetMemoryLimit(math.MaxInt64)
+		then()
 	})
 }
