@@ -2,6 +2,7 @@
 package release
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -11,13 +12,20 @@ import (
 	"slices"
 	"strings"
 
+	rbacv1 "k8s.io/api/rbac/v1"
+
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/charts"
+	"github.com/olmgen/olmgen/internal/compare"
 	"github.com/olmgen/olmgen/internal/permissions"
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/repos"
+	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/tree/kustomization"
 	"github.com/olmgen/olmgen/internal/writes"
 	"github.com/olmgen/olmgen/manifest"
@@ -32,204 +40,316 @@ const (
 // rightsRules explains the findings of rights.
 var rightsRules = []findings.Rule{
 	{ID: ruleMissing, Text: "a chart, a kustomization or a role grants the operator what its bundle does not",
-		Help: "The operator that OLM installs is refused what the other one may do."},
+		Help: "The API server refuses to the operator that OLM installs what it takes from the other one."},
 	{ID: ruleMore, Text: "the bundle grants the operator what a chart, a kustomization or a role does not"},
-	{ID: ruleUnknown, Text: "a chart, a kustomization or a role is not compared with the bundle"},
+	{ID: ruleUnknown, Text: "what a chart or a kustomization grants is not known"},
 }
 
-// own is the namespace of what is granted in namespaces: which ones is a matter of the installation.
-const own = "its namespaces"
+const (
+	own       = "its namespaces" // stands for those of an installation
+	installed = "operators"      // the namespace of what names none
+	proxy     = "kube-rbac-proxy"
+	andMore   = ", or another " + roleFile + ","
+)
 
-// installed is where things are that name no namespace.
-const installed = "operators"
-
-// proxy is an image that many operators have beside their own.
-const proxy = "kube-rbac-proxy"
-
-// repository reads what is beside the bundle in the directory of an operator.
-type repository struct {
-	root, real string // as it was given, and absolute without symbolic links
-	charts     *charts.Reader
-	builder    *kustomization.Builder
+// side is what one source grants.
+type side struct {
+	what         string // in messages
+	wants, holds []permissions.Item
+	report       permissions.Report // without items
+	pods         []pod
 }
 
-func openRepository(ctx context.Context, root string, helm charts.Renderer) (*repository, error) {
-	abs, err := filepath.Abs(root)
-	if err == nil {
-		abs, err = filepath.EvalSymlinks(abs)
-	}
-	if err != nil {
-		return nil, err
-	}
-	r := &repository{root: root, real: abs}
-	r.charts = &charts.Reader{Top: abs, Repos: repos.New(nil), Named: r.named, Renderer: helm, KubeVersion: writes.Version}
-	r.builder = kustomization.New(abs, abs, r.named)
-	r.builder.Render = func(dir string, of charts.Release, build bool) ([]*manifest.Object, error) {
-		return r.charts.Render(ctx, dir, of, build)
-	}
-	return r, nil
-}
+// pod is the account of a pod, and the name of its workload or of an image of it.
+type pod struct{ name, account string }
 
-// named returns the name of a file in messages.
-func (r *repository) named(abs string) string {
-	rel, err := filepath.Rel(r.real, abs)
-	if err != nil {
-		return filepath.ToSlash(abs)
-	}
-	return filepath.ToSlash(filepath.Join(r.root, rel))
-}
-
-// rights compares what a bundle grants its operator with what others do, by covering: it says what one has and the
-// other has not. The bundle is called ref in messages. The paths of others are relative to the repository. The texts say
-// what was looked at.
-func (r *repository) rights(ctx context.Context, b *bundle.Bundle, ref string, others []string) (
+// rights compares what a bundle, called ref in messages, grants with what others in the repository do: all accounts of
+// an operator together, in the cluster and in namespaces. The texts say what was looked at.
+func rights(ctx context.Context, b *bundle.Bundle, ref, root string, others []string, helm charts.Renderer) (
 	list []findings.Finding, looked []string, err error) {
 	mine, err := ofBundle(b, ref)
 	if err != nil {
 		return nil, nil, err
 	}
-	files, left := map[string]bool{}, map[string][]string{} // of kustomizations; what is not compared, by the reason
-	var roles []*granted                                    // of files: all of them together may be what the bundle is made of
-	whole := false                                          // something that has all rights is compared
-	for _, other := range slices.SortedStableFunc(slices.Values(others), func(a, b string) int {
-		return lists.TrueFirst(path.Base(a) != roleFile, path.Base(b) != roleFile)
-	}) {
-		if err := ctx.Err(); err != nil {
-			return nil, nil, err
-		}
-		abs := filepath.Join(r.real, filepath.FromSlash(other))
-		if files[abs] {
-			continue // its kustomization is compared
-		}
-		their, why, err := r.ofOther(ctx, mine, b, abs, files)
-		switch {
-		case err != nil:
-			list = append(list, notCompared(r.named(abs), why, err))
-		case their == nil:
-			left[why] = append(left[why], r.named(abs))
-		default:
-			looked = append(looked, "its rights are compared with those of "+their.what)
-			list = append(list, missing(mine, their)...)
-			if path.Base(abs) == roleFile {
-				roles = append(roles, their)
-				continue
-			}
-			whole = true
-			list = append(list, more(mine, their)...)
-		}
+	var roles *side // of all files
+	more := func(their *side) []findings.Finding {
+		return lost(mine, their, ruleMore, "add it there%s, or take it out of the bundle")
 	}
-	if len(roles) > 0 && !whole {
-		list = append(list, more(mine, together(roles))...)
+	files, whole, left := map[string]bool{}, false, map[string][]string{} // what is not compared, by the reason
+	for _, other := range slices.SortedStableFunc(slices.Values(others), func(a, b string) int {
+		return lists.TrueFirst(!isRole(a), !isRole(b))
+	}) {
+		if ctx.Err() != nil || files[filepath.ToSlash(other)] {
+			continue
+		}
+		their, why, err := ofOther(ctx, b, mine, root, other, helm)
+		switch name := filepath.ToSlash(other); {
+		case err != nil:
+			list = append(list, notCompared(name, why, err))
+			continue
+		case why != "":
+			left[why] = append(left[why], name)
+			continue
+		case !isRole(other):
+			whole = true
+			for _, i := range their.holds {
+				files[i.Source.File] = true
+			}
+			list = append(list, more(their)...)
+		case roles == nil:
+			roles = their
+		default:
+			roles.what, roles.holds = strings.TrimSuffix(roles.what, andMore)+andMore, append(roles.holds, their.holds...)
+		}
+		looked = append(looked, "compared with the rights of "+their.what)
+		for _, u := range their.report.Unknown {
+			looked = append(looked, fmt.Sprintf("not known: what %s grants %s in %s", u.Role, u.Subject, their.what))
+		}
+		list = append(list, lost(their, mine, ruleMissing, "add it to the bundle%s, or take it away here")...)
+	}
+	if roles != nil && !whole {
+		list = append(list, more(roles)...)
 	}
 	for _, why := range lists.Keys(left) {
-		looked = append(looked, fmt.Sprintf("its rights are not compared with %s: %s", text.FirstOf(3, left[why]), why))
-	}
-	if len(others) == 0 {
-		looked = append(looked, "its rights are compared with nothing: no chart, kustomization or "+roleFile+" is there")
+		looked = append(looked, fmt.Sprintf("not compared with %s: %s", text.FirstOf(3, left[why]), why))
 	}
 	findings.Sort(list)
-	return list, looked, nil
+	return list, looked, ctx.Err()
 }
 
-// notCompared is the finding about what cannot be rendered: nobody knows what it grants.
+func isRole(file string) bool { return filepath.Base(file) == roleFile }
+
+// notCompared is the finding about what cannot be rendered.
 func notCompared(name, remedy string, err error) findings.Finding {
 	f := findings.Finding{Rule: ruleUnknown, Level: findings.Error, File: name, Message: text.OneLine(err.Error())}
 	if e, ok := errors.AsType[*manifest.Error](err); ok {
 		f.File, f.Line, f.Field, f.Message = cmp.Or(e.File, name), e.Line, e.Field, e.Msg
 	}
-	f.Message, f.Hint = "the rights of "+name+" are not compared with the bundle: "+f.Message,
-		cmp.Or(manifest.HintOf(err), remedy)
+	f.Message = "the rights of " + name + " are not compared with the bundle: " + f.Message
+	f.Hint = cmp.Or(manifest.HintOf(err), remedy)
 	return f
 }
 
-// missing returns what the bundle lacks.
-func missing(mine, their *granted) []findings.Finding {
-	list := lost(their.wants(mine), mine, "add it to the bundle%s, or take it away here")
-	for i := range list {
-		list[i].Rule = ruleMissing
+// sideOf returns what a state grants to any account.
+func sideOf(what string, s compare.State) (*side, error) {
+	x := &side{what: what, report: *s.Permissions}
+	x.report.Users, x.report.Ways = nil, nil
+	x.holds = lists.Filter(s.Permissions.Permissions, func(i permissions.Item) bool {
+		return i.Subject.Kind == rbacv1.ServiceAccountKind
+	})
+	for _, o := range s.Objects {
+		if !images.HasPods(o.Group(), o.Kind) {
+			continue
+		}
+		v, err := o.Value()
+		if err != nil {
+			return nil, err
+		}
+		account := compare.PodUser(o).Name
+		x.pods = append(x.pods, pod{o.Name, account})
+		images.InObject(o.Group(), o.Kind, v, func(p images.Place, ref string) string {
+			repository, _ := images.Repository(ref)
+			if name := path.Base(repository); p.Kind == images.KindContainer && name != proxy {
+				x.pods = append(x.pods, pod{name, account})
+			}
+			return ref
+		})
 	}
-	return list
+	return x, nil
 }
 
-// more returns what only the bundle has.
-func more(mine, their *granted) []findings.Finding {
-	list := lost(mine.wants(their), their, "add it there%s, or take it out of the bundle")
-	for i := range list {
-		list[i].Rule, list[i].Level = ruleMore, findings.Warning
+func ofBundle(b *bundle.Bundle, ref string) (*side, error) {
+	result, err := compare.Render(b)
+	if err != nil {
+		return nil, err
 	}
-	return list
+	state, err := compare.StateOf(b, result)
+	if err != nil {
+		return nil, err
+	}
+	x, err := sideOf("the bundle", state)
+	if err != nil {
+		return nil, err
+	}
+	for n := range x.holds {
+		i := &x.holds[n]
+		i.Source.File = path.Join(ref, i.Source.File)
+		wanted := *i
+		switch i.Source.Why {
+		case permissions.WhyOLM, permissions.WhyShipped: // the latter mostly for others, such as Prometheus
+			continue
+		case permissions.WhyPromoted: // in other modes, it is granted in namespaces
+			wanted.Namespaces = []string{own}
+		}
+		x.wants = append(x.wants, wanted)
+	}
+	return x, nil
 }
 
-// together returns what some sides hold together.
-func together(list []*granted) *granted {
-	out, holds := *list[0], *list[0].holds
-	for _, g := range list[1:] {
-		holds.Permissions = slices.Concat(holds.Permissions, g.holds.Permissions)
-		out.items = slices.Concat(out.items, g.items)
+// ofOther returns what something beside the bundle grants, or why that is not compared. With an error, which says why
+// nobody knows what it grants, the text is the remedy.
+func ofOther(ctx context.Context, b *bundle.Bundle, mine *side, root, other string, helm charts.Renderer) (
+	x *side, why string, err error) {
+	groups := lists.Unique(lists.Map(b.CRDs, func(c *bundle.CRD) string { return c.Group }))
+	s := compare.State{Name: filepath.ToSlash(other)}
+	chart := first(other, chartFile) != ""
+	switch {
+	case chart && !mentions(other, groups):
+		return nil, foreign, nil
+	case chart:
+		why = "have helm template render it without values"
+		s.Name += " with its default values and the dependencies that are there"
+		s.Objects, err = render(ctx, root, other, helm)
+	default:
+		why = "have kustomize build it from what is in the repository"
+		s.Objects, err = build(ctx, root, other, helm)
 	}
-	out.holds, out.what = &holds, text.FirstOf(3, lists.Map(list, func(g *granted) string { return g.what }))
-	return &out
+	if err == nil {
+		s.Permissions, s.Roles, err = permissions.EvaluateWithRoles(
+			permissions.Input{Objects: s.Objects, Namespace: installed})
+	}
+	if err == nil {
+		x, err = sideOf(s.Name, s)
+	}
+	if err != nil {
+		return nil, why, err
+	}
+	operators := x.operators(mine, !chart)
+	if isRole(other) {
+		x.holds = s.Roles.Items
+	}
+	x.wants = lists.Filter(x.holds, func(i permissions.Item) bool {
+		return operators[i.Subject.Name] && !isRole(other) || isRole(other) && i.Source.File == s.Name
+	})
+	if !slices.ContainsFunc(x.wants, func(i permissions.Item) bool {
+		return len(groups) == 0 || slices.ContainsFunc(i.APIGroups, func(group string) bool {
+			return group == rbac.All || slices.Contains(groups, group)
+		})
+	}) {
+		return nil, foreign, nil
+	}
+	return x, "", nil
+}
+
+// operators returns the names of the accounts that the operator has: those of the bundle, and those of pods whose
+// workload or image the bundle has, or else with all those of every pod: Kubebuilder calls each operator controller.
+func (x *side) operators(mine *side, all bool) map[string]bool {
+	names := lists.Set(mine.pods, func(p pod) string { return p.name })
+	pods := lists.Filter(x.pods, func(p pod) bool { return names[p.name] })
+	if len(pods) == 0 && all {
+		pods = x.pods
+	}
+	out := lists.Set(mine.wants, func(i permissions.Item) string { return i.Subject.Name })
+	for _, p := range pods {
+		out[p.account] = true
+	}
+	return out
+}
+
+// foreign is why something is not compared.
+const foreign = "it grants no account of the operator a right on an API of the bundle"
+
+// mentions reports whether a chart names one of some API groups.
+func mentions(dir string, groups []string) bool {
+	return len(groups) == 0 || slices.ContainsFunc(regular.Files(dir), func(file string) bool {
+		data, err := repos.Read(dir, file)
+		return err == nil && slices.ContainsFunc(groups, func(g string) bool { return bytes.Contains(data, []byte(g)) })
+	})
+}
+
+// render renders a chart. What it depends on has accounts of its own, and may be fetched later.
+func render(ctx context.Context, root, dir string, helm charts.Renderer) ([]*manifest.Object, error) {
+	r := charts.Reader{Top: root, Repos: repos.New(nil), Named: filepath.ToSlash, Renderer: helm, KubeVersion: writes.Version}
+	return r.Render(ctx, dir, charts.Release{Name: filepath.Base(dir), Namespace: installed, CRDs: true,
+		Hooks: charts.None, Incomplete: true}, true)
+}
+
+// build returns the objects of a kustomization, or the roles of a file and of those beside it, which stand for what its
+// markers do not ask for, such as leader election.
+func build(ctx context.Context, root, file string, helm charts.Renderer) ([]*manifest.Object, error) {
+	files := []string{file}
+	if isRole(file) {
+		beside, _ := filepath.Glob(filepath.Join(filepath.Dir(file), "*.yaml"))
+		files = lists.Filter(beside, func(f string) bool { return !slices.Contains(kustomization.Names(), filepath.Base(f)) })
+	}
+	top, err := filepath.Abs(root)
+	if err == nil {
+		top, err = filepath.EvalSymlinks(top)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t, err := tree.Read(ctx, files, tree.Options{Top: top, All: true, Charts: helm, KubeVersion: writes.Version})
+	if err != nil {
+		return nil, err
+	}
+	if unknown := t.Unknown(); len(unknown) > 0 {
+		return nil, unknown[0]
+	}
+	if !isRole(file) {
+		return t.Objects, nil
+	}
+	return lists.Filter(t.Objects, func(o *manifest.Object) bool {
+		return o.Group() == rbacv1.GroupName && (o.Kind == rbac.KindRole || o.Kind == rbac.KindClusterRole)
+	}), nil
+}
+
+// in returns a report with items as one subject at one place: other is for all of them, or those of the cluster alone.
+func (x *side) in(items []permissions.Item, place string, all bool) *permissions.Report {
+	r := x.report
+	r.Permissions = nil
+	for _, i := range items {
+		cluster := slices.Contains(i.Namespaces, permissions.Everywhere)
+		if i.Risk != permissions.NoEffect && (all || cluster == (place == permissions.Everywhere)) {
+			i.Subject = permissions.Subject{Kind: rbacv1.ServiceAccountKind, Name: "operator"}
+			if i.Namespaces = []string{own}; cluster && (!all || place == permissions.Everywhere) {
+				i.Namespaces = []string{place}
+			}
+			r.Permissions = append(r.Permissions, i)
+		}
+	}
+	return &r
 }
 
 // lost returns a finding for each place that grants what another side does not: an error if that has nothing of it.
-func lost(has *permissions.Report, other *granted, hint string) (list []findings.Finding) {
-	near := nearest(slices.Concat(other.items, other.holds.Permissions))
-	for _, scope := range []struct{ namespace, where string }{{permissions.Everywhere, "in the cluster"}, {own, "in " + own}} {
-		a, b := *has, *other.holds
-		a.Permissions = lists.Filter(a.Permissions, func(i permissions.Item) bool { return i.Namespaces[0] == scope.namespace })
-		if b.Permissions = slices.Clone(b.Permissions); scope.namespace == own { // as is what the cluster has there
-			for i := range b.Permissions {
-				b.Permissions[i].Namespaces = []string{own}
-			}
-		}
-		type place struct {
-			file, object string
-			line         int
-			partly       bool
-		}
-		for _, same := range lists.Groups(permissions.Compare(&a, &b, nil).Lost(), func(i permissions.Item) place {
-			return place{i.Source.File, i.Source.Object, i.Source.Line, len(i.Kept) > 0 || isProtection(i)}
+func lost(has, other *side, rule, hint string) (list []findings.Finding) {
+	type place struct {
+		file, object string
+		line         int
+		partly       bool
+	}
+	near := nearest(other.holds)
+	for _, at := range []string{permissions.Everywhere, own} {
+		where := "in " + strings.Replace(at, permissions.Everywhere, "the cluster", 1)
+		gone := permissions.Compare(has.in(has.wants, at, false), other.in(other.holds, at, true), nil).Lost()
+		for _, same := range lists.Groups(gone, func(i permissions.Item) place {
+			return place{i.Source.File, i.Source.Object, i.Source.Line, len(i.Kept) > 0}
 		}) {
-			i := same[0]
-			f := findings.Finding{Level: findings.Error, File: i.Source.File, Line: i.Source.Line, Object: i.Source.Object,
-				Hint: fmt.Sprintf(hint, near(i))}
-			what := "nothing"
+			i, level, what := same[0], findings.Error, "nothing"
 			if len(i.Kept) > 0 {
 				what = "only a part"
 			}
-			if len(i.Kept) > 0 || isProtection(i) {
-				f.Level = findings.Warning
+			// What asks about those who read metrics is for operators that do (Kubebuilder: metrics_auth_role.yaml).
+			reviews := slices.Equal(i.Verbs, []string{"create"}) && strings.HasSuffix(strings.Join(i.Resources, ""), "reviews")
+			if rule == ruleMore || len(i.Kept) > 0 || reviews {
+				level = findings.Warning
 			}
-			whats := lists.Unique(lists.Map(permissions.Lines(same), func(l permissions.Line) string { return l.What }))
-			f.Message = fmt.Sprintf("%s grants %s of this %s: %s", other.what, what, scope.where, strings.Join(whats, "; "))
-			list = append(list, f)
+			texts := lists.Unique(lists.Map(permissions.Lines(same), func(l permissions.Line) string { return l.What }))
+			list = append(list, findings.Finding{Rule: rule, Level: level, File: i.Source.File, Line: i.Source.Line,
+				Object: i.Source.Object, Hint: fmt.Sprintf(hint, near(i)),
+				Message: fmt.Sprintf("%s grants %s of this %s: %s", other.what, what, where, strings.Join(texts, "; "))})
 		}
 	}
 	return list
-}
-
-// isProtection reports whether an item is what asks for the rights of those who read metrics: an operator needs it only
-// if it does (kubernetes-sigs/kubebuilder: pkg/plugins/common/kustomize/v2/scaffolds/internal/templates/config/rbac,
-// metrics_auth_role.go).
-func isProtection(i permissions.Item) bool {
-	return slices.Equal(i.Verbs, []string{"create"}) &&
-		(slices.Equal(i.Resources, []string{"tokenreviews"}) || slices.Equal(i.Resources, []string{"subjectaccessreviews"}))
 }
 
 // nearest returns what names the grant that is most like an item: of its resource, of its API group, or any.
 func nearest(items []permissions.Item) func(permissions.Item) string {
-	keys := func(i permissions.Item) (list []string) {
-		for _, group := range i.APIGroups {
-			for _, resource := range i.Resources {
-				list = append(list, group+"/"+resource)
-			}
-		}
-		return append(append(list, i.APIGroups...), "/")
-	}
+	keys := func(i permissions.Item) []string { return append(slices.Concat(i.Resources, i.APIGroups), "any") }
 	at := map[string]string{}
 	for _, i := range items {
 		for _, key := range keys(i) {
-			if at[key] == "" && i.Source.File != "" {
+			if at[key] == "" && i.Source.Line > 0 {
 				at[key] = fmt.Sprintf(", near %s:%d", i.Source.File, i.Source.Line)
 			}
 		}
