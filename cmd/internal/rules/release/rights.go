@@ -95,7 +95,9 @@ func rights(ctx context.Context, b *bundle.Bundle, ref, root string, others []st
 			for _, i := range their.holds {
 				files[i.Source.File] = true
 			}
-			list = append(list, more(their)...)
+			if len(their.report.Unknown) == 0 {
+				list = append(list, more(their)...)
+			}
 		case roles == nil:
 			roles = their
 		default:
@@ -103,7 +105,8 @@ func rights(ctx context.Context, b *bundle.Bundle, ref, root string, others []st
 		}
 		looked = append(looked, "compared with the rights of "+their.what)
 		for _, u := range their.report.Unknown {
-			looked = append(looked, fmt.Sprintf("not known: what %s grants %s in %s", u.Role, u.Subject, their.what))
+			looked = append(looked, fmt.Sprintf("what only the bundle grants is not known: %s binds %s to %s, whose rules "+
+				"are not there", their.what, u.Subject, u.Role))
 		}
 		list = append(list, lost(their, mine, ruleMissing, "add it to the bundle%s, or take it away here")...)
 	}
@@ -125,8 +128,7 @@ func notCompared(name, remedy string, err error) findings.Finding {
 	if e, ok := errors.AsType[*manifest.Error](err); ok {
 		f.File, f.Line, f.Field, f.Message = cmp.Or(e.File, name), e.Line, e.Field, e.Msg
 	}
-	f.Message = "the rights of " + name + " are not compared with the bundle: " + f.Message
-	f.Hint = cmp.Or(manifest.HintOf(err), remedy)
+	f.Message, f.Hint = "the rights of "+name+" are not compared with the bundle: "+f.Message, remedy
 	return f
 }
 
@@ -197,9 +199,9 @@ func ofOther(ctx context.Context, b *bundle.Bundle, mine *side, root, other stri
 	case chart && !mentions(other, groups):
 		return nil, foreign, nil
 	case chart:
-		why = "have helm template render it without values"
-		s.Name += " with its default values and the dependencies that are there"
 		s.Objects, err = render(ctx, root, other, helm)
+		why = cmp.Or(manifest.HintOf(err), "have helm template render it without values")
+		s.Name += " with its default values and the dependencies that are there"
 	default:
 		why = "have kustomize build it from what is in the repository"
 		s.Objects, err = build(ctx, root, other, helm)
