@@ -196,14 +196,19 @@ func ofOther(ctx context.Context, b *bundle.Bundle, mine *side, root, other stri
 	s := compare.State{Name: filepath.ToSlash(other)}
 	chart := first(other, chartFile) != ""
 	switch {
+	case isRole(other) && mentions(other, []string{"{{"}):
+		return nil, "it is a template", nil
 	case chart && !mentions(other, groups):
 		return nil, foreign, nil
 	case chart:
 		s.Objects, err = render(ctx, root, other, helm)
-		why = cmp.Or(manifest.HintOf(err), "have helm template render it without values")
+		why = cmp.Or(manifest.HintOf(err), "helm template has to render it without values")
 		s.Name += " with its default values and the dependencies that are there"
+	case isRole(other):
+		why = "mend the file"
+		s.Objects, err = build(ctx, root, other, helm)
 	default:
-		why = "have kustomize build it from what is in the repository"
+		why = "kustomize has to build it from what is in the repository"
 		s.Objects, err = build(ctx, root, other, helm)
 	}
 	if err == nil {
@@ -251,11 +256,11 @@ func (x *side) operators(mine *side, all bool) map[string]bool {
 // foreign is why something is not compared.
 const foreign = "it grants no account of the operator a right on an API of the bundle"
 
-// mentions reports whether a chart names one of some API groups.
-func mentions(dir string, groups []string) bool {
-	return len(groups) == 0 || slices.ContainsFunc(regular.Files(dir), func(file string) bool {
-		data, err := repos.Read(dir, file)
-		return err == nil && slices.ContainsFunc(groups, func(g string) bool { return bytes.Contains(data, []byte(g)) })
+// mentions reports whether a file, or one of a chart, has one of some words in it, if there are any.
+func mentions(at string, words []string) bool {
+	return len(words) == 0 || slices.ContainsFunc(regular.Files(at), func(file string) bool {
+		data, err := repos.Read(at, file)
+		return err == nil && slices.ContainsFunc(words, func(w string) bool { return bytes.Contains(data, []byte(w)) })
 	})
 }
 
@@ -281,9 +286,15 @@ func build(ctx context.Context, root, file string, helm charts.Renderer) ([]*man
 	if err != nil {
 		return nil, err
 	}
-	t, err := tree.Read(ctx, files, tree.Options{Top: top, All: true, Charts: helm, KubeVersion: writes.Version})
+	t, err := tree.Read(ctx, files, tree.Options{Top: top, All: true, Charts: helm, KubeVersion: writes.Version,
+		Partial: isRole(file)})
 	if err != nil {
 		return nil, err
+	}
+	for _, err := range t.Failed {
+		if e, ok := errors.AsType[*manifest.Error](err); !ok || e.File == filepath.ToSlash(file) {
+			return nil, err
+		}
 	}
 	if unknown := t.Unknown(); len(unknown) > 0 {
 		return nil, unknown[0]
