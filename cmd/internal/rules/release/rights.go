@@ -173,12 +173,13 @@ func ofBundle(b *bundle.Bundle, ref string) (*side, error) {
 	if err != nil {
 		return nil, err
 	}
+	x.holds = lists.Filter(x.holds, func(i permissions.Item) bool { return i.Subject.Namespace == result.Namespace })
 	for n := range x.holds {
 		i := &x.holds[n]
 		i.Source.File = path.Join(ref, i.Source.File)
 		wanted := *i
 		switch i.Source.Why {
-		case permissions.WhyOLM, permissions.WhyShipped: // the latter mostly for others, such as Prometheus
+		case permissions.WhyOLM:
 			continue
 		case permissions.WhyPromoted: // in other modes, it is granted in namespaces
 			wanted.Namespaces = []string{own}
@@ -307,18 +308,30 @@ func build(ctx context.Context, root, file string, helm charts.Renderer) ([]*man
 	}), nil
 }
 
-// in returns a report with items as one subject at one place: other is for all of them, or those of the cluster alone.
-func (x *side) in(items []permissions.Item, place string, all bool) *permissions.Report {
+// at returns a report with items as of one subject at one place. What another side is asked for stands by itself for
+// each resource: what that has of one is not a part of another. Otherwise, what holds in the cluster holds there, too.
+func (x *side) at(place string, items []permissions.Item, asked bool) *permissions.Report {
 	r := x.report
 	r.Permissions = nil
 	for _, i := range items {
 		cluster := slices.Contains(i.Namespaces, permissions.Everywhere)
-		if i.Risk != permissions.NoEffect && (all || cluster == (place == permissions.Everywhere)) {
-			i.Subject = permissions.Subject{Kind: rbacv1.ServiceAccountKind, Name: "operator"}
-			if i.Namespaces = []string{own}; cluster && (!all || place == permissions.Everywhere) {
-				i.Namespaces = []string{place}
-			}
+		if i.Risk == permissions.NoEffect || asked && cluster != (place == permissions.Everywhere) {
+			continue
+		}
+		i.Subject = permissions.Subject{Kind: rbacv1.ServiceAccountKind, Name: "operator"}
+		if i.Namespaces = []string{own}; cluster {
+			i.Namespaces = []string{place}
+		}
+		if !asked || len(i.NonResourceURLs) > 0 {
 			r.Permissions = append(r.Permissions, i)
+			continue
+		}
+		for _, group := range i.APIGroups {
+			for _, resource := range i.Resources {
+				one := i
+				one.APIGroups, one.Resources = []string{group}, []string{resource}
+				r.Permissions = append(r.Permissions, one)
+			}
 		}
 	}
 	return &r
@@ -334,7 +347,7 @@ func lost(has, other *side, rule, hint string) (list []findings.Finding) {
 	near := nearest(other.holds)
 	for _, at := range []string{permissions.Everywhere, own} {
 		where := "in " + strings.Replace(at, permissions.Everywhere, "the cluster", 1)
-		gone := permissions.Compare(has.in(has.wants, at, false), other.in(other.holds, at, true), nil).Lost()
+		gone := permissions.Compare(has.at(at, has.wants, true), other.at(at, other.holds, false), nil).Lost()
 		for _, same := range lists.Groups(gone, func(i permissions.Item) place {
 			return place{i.Source.File, i.Source.Object, i.Source.Line, len(i.Kept) > 0}
 		}) {

@@ -114,6 +114,14 @@ warning release/rights-missing config/default/role.yaml:8: ClusterRole manager: 
   add it to the bundle, near bundle/manifests/memcached-operator.clusterserviceversion.yaml:64, or take it away here
 looked: compared with the rights of config/default/kustomization.yaml
 `},
+	{"a wildcard beside what is missing", config(strings.NewReplacer("verbs: [get, list, watch, update, patch]", `verbs: ["*"]`,
+		", memcacheds]", ", memcacheds, others]").Replace(manager)), `
+error release/rights-missing config/default/role.yaml:8: ClusterRole manager: the bundle grants nothing of this in the cluster: cache.example.com: all verbs on others
+  add it to the bundle, near bundle/manifests/memcached-operator.clusterserviceversion.yaml:64, or take it away here
+warning release/rights-missing config/default/role.yaml:8: ClusterRole manager: the bundle grants only a part of this in the cluster: cache.example.com: all verbs on memcacheds, memcacheds/finalizers, memcacheds/status; keeps get,list,watch,update,patch
+  add it to the bundle, near bundle/manifests/memcached-operator.clusterserviceversion.yaml:64, or take it away here
+looked: compared with the rights of config/default/kustomization.yaml
+`},
 	{"less in a chart", chart(strings.Replace(manager, "update, patch, delete", "update", 1)), `
 warning release/rights-more bundle/manifests/memcached-operator.clusterserviceversion.yaml:52: ClusterServiceVersion placeholder/memcached-operator.v0.0.1: charts/memcached with its default values and the dependencies that are there grants nothing of this in the cluster: patch deployments (apps); apps: delete deployments
   add it there, near charts/memcached/templates/all.yaml:19, or take it out of the bundle
