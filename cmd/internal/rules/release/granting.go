@@ -40,7 +40,7 @@ func granting(root string) (found []string, err error) {
 		}
 		name, inChart := e.Name(), first(filepath.Dir(at), chartFile) != ""
 		switch {
-		case !e.IsDir() && (name == roleFile || name == chartFile):
+		case e.Type().IsRegular() && (name == roleFile || name == chartFile):
 			if name == chartFile {
 				at = filepath.Dir(at)
 			}

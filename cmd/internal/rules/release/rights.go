@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -205,11 +206,8 @@ func ofOther(ctx context.Context, b *bundle.Bundle, mine *side, root, other stri
 		s.Objects, err = render(ctx, root, other, helm)
 		why = cmp.Or(manifest.HintOf(err), "helm template has to render it without values")
 		s.Name += " with its default values and the dependencies that are there"
-	case isRole(other):
-		why = "mend the file"
-		s.Objects, err = build(ctx, root, other, helm)
 	default:
-		why = "kustomize has to build it from what is in the repository"
+		why = "olmgen has to read it, or kustomize to build it, from what is in the repository"
 		s.Objects, err = build(ctx, root, other, helm)
 	}
 	if err == nil {
@@ -275,16 +273,17 @@ func render(ctx context.Context, root, dir string, helm charts.Renderer) ([]*man
 // build returns the objects of a kustomization, or the roles of a file and of those beside it, which stand for what its
 // markers do not ask for, such as leader election.
 func build(ctx context.Context, root, file string, helm charts.Renderer) ([]*manifest.Object, error) {
-	files := []string{file}
-	if isRole(file) {
-		beside, _ := filepath.Glob(filepath.Join(filepath.Dir(file), "*.yaml"))
-		files = lists.Filter(beside, func(f string) bool { return !slices.Contains(kustomization.Names(), filepath.Base(f)) })
+	files, dir := []string{file}, filepath.Dir(file)
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if name := e.Name(); isRole(file) && name != roleFile && e.Type().IsRegular() && filepath.Ext(name) == ".yaml" &&
+			!slices.Contains(kustomization.Names(), name) {
+			files = append(files, filepath.Join(dir, name))
+		}
 	}
-	top, err := filepath.Abs(root)
-	if err == nil {
-		top, err = filepath.EvalSymlinks(top)
-	}
-	if err != nil {
+	real, bad := filepath.EvalSymlinks(root)
+	top, worse := filepath.Abs(real)
+	if err := cmp.Or(err, bad, worse); err != nil {
 		return nil, err
 	}
 	t, err := tree.Read(ctx, files, tree.Options{Top: top, All: true, Charts: helm, KubeVersion: writes.Version,

@@ -143,13 +143,13 @@ looked: not compared with charts/memcached, config/default/kustomization.yaml, c
 error release/rights-unknown chart: the rights of chart are not compared with the bundle: its chart is not rendered: broken
   helm template has to render it without values
 error release/rights-unknown config/default/kustomization.yaml:1: resources[0]: the rights of config/default/kustomization.yaml are not compared with the bundle: it is remote, and olmgen reads what is in the tree (https://example.com/a)
-  kustomize has to build it from what is in the repository
+  olmgen has to read it, or kustomize to build it, from what is in the repository
 `},
 	{"files that are broken", "-- a/role.yaml --" + manager + "{{ end }}\n-- b/role.yaml --\na: b: c\n" +
 		"-- c/role.yaml --" + manager + "-- c/election.yaml --" + election + "-- c/other.yaml --\na: b: c\n" +
 		"-- c/kustomization.yaml --\nresources: [gone]\n", `
 error release/rights-unknown b/role.yaml:1: the rights of b/role.yaml are not compared with the bundle: not YAML: mapping values are not allowed in this context
-  mend the file
+  olmgen has to read it, or kustomize to build it, from what is in the repository
 looked: compared with the rights of c/role.yaml
 looked: not compared with a/role.yaml: it is a template
 `},
