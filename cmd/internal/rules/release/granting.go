@@ -22,15 +22,18 @@ const chartFile, roleFile = "Chart.yaml", "role.yaml"
 // notLooked are directories with what is of others, of tests, or of pages.
 var notLooked = []string{"vendor", "node_modules", "testdata", "test", "tests", "hack", "docs", "examples"}
 
-// layouts are directories of kustomizations. Of the directories below, the first one counts: operator-sdk makes the
-// bundle of manifests (operator-framework/operator-sdk: internal/plugins/manifests/v2/init.go), which has all of default
-// (kubernetes-sigs/kubebuilder: pkg/plugins/common/kustomize/v2/scaffolds/init.go).
-var layouts = map[string][]string{"config": {"manifests", "default", "base", "."}, "kustomize": {"default", "base", "."}}
+// layouts are directories of kustomizations. Of the directories below, the first one counts: the bundle is made of
+// manifests, which has all of default (operator-framework/operator-sdk: internal/plugins/manifests/v2/templates/config/
+// manifests/kustomization.go).
+var layouts = map[string][]string{
+	"config":    {"manifests", "default", "base", "."},
+	"kustomize": {"default", "base", "."},
+}
 
 // granting returns what grants rights in the repository of an operator, beside its bundle: files of kustomizations and
-// of roles, and directories of charts.
+// directories of charts, then files of roles.
 func granting(root string) (found []string, err error) {
-	seen := 0
+	seen, roles := 0, []string(nil)
 	err = filepath.WalkDir(root+string(filepath.Separator), func(at string, e fs.DirEntry, err error) error {
 		if seen++; err != nil {
 			return &manifest.Error{File: filepath.ToSlash(at), Msg: regular.Reason(err)}
@@ -40,11 +43,10 @@ func granting(root string) (found []string, err error) {
 		}
 		name, inChart := e.Name(), first(filepath.Dir(at), chartFile) != ""
 		switch {
-		case e.Type().IsRegular() && (name == roleFile || name == chartFile):
-			if name == chartFile {
-				at = filepath.Dir(at)
-			}
-			found = append(found, at)
+		case e.Type().IsRegular() && name == roleFile:
+			roles = append(roles, at)
+		case e.Type().IsRegular() && name == chartFile:
+			found = append(found, filepath.Dir(at))
 		case !e.IsDir():
 		case seen > 1 && (name[0] == '.' || slices.Contains(notLooked, name)),
 			inChart && (name == "templates" || name == "charts"):
@@ -59,7 +61,7 @@ func granting(root string) (found []string, err error) {
 		}
 		return nil
 	})
-	return found, err
+	return append(found, roles...), err
 }
 
 // first returns the first file of some names in a directory, or "".

@@ -65,7 +65,7 @@ type side struct {
 type pod struct{ name, account string }
 
 // rights compares what a bundle, called ref in messages, grants with what others in the repository do: all accounts of
-// an operator together, in the cluster and in namespaces. The texts say what was looked at.
+// an operator together, in the cluster and in namespaces. Others are from granting. The texts say what was looked at.
 func rights(ctx context.Context, b *bundle.Bundle, ref, root string, others []string, helm charts.Renderer) (
 	list []findings.Finding, looked []string, err error) {
 	mine, err := ofBundle(b, ref)
@@ -77,9 +77,7 @@ func rights(ctx context.Context, b *bundle.Bundle, ref, root string, others []st
 		return lost(mine, their, ruleMore, "add it there%s, or take it out of the bundle")
 	}
 	files, whole, left := map[string]bool{}, false, map[string][]string{} // what is not compared, by the reason
-	for _, other := range slices.SortedStableFunc(slices.Values(others), func(a, b string) int {
-		return lists.TrueFirst(!isRole(a), !isRole(b))
-	}) {
+	for _, other := range others {
 		if ctx.Err() != nil || files[filepath.ToSlash(other)] {
 			continue
 		}
@@ -102,12 +100,13 @@ func rights(ctx context.Context, b *bundle.Bundle, ref, root string, others []st
 		case roles == nil:
 			roles = their
 		default:
-			roles.what, roles.holds = strings.TrimSuffix(roles.what, andMore)+andMore, append(roles.holds, their.holds...)
+			roles.what = strings.TrimSuffix(roles.what, andMore) + andMore
+			roles.holds = append(roles.holds, their.holds...)
 		}
 		looked = append(looked, "compared with the rights of "+their.what)
 		for _, u := range their.report.Unknown {
-			looked = append(looked, fmt.Sprintf("what only the bundle grants is not known: %s binds %s to %s, whose rules "+
-				"are not there", their.what, u.Subject, u.Role))
+			looked = append(looked, fmt.Sprintf("what only the bundle grants is not known: %s binds %s to %s, whose "+
+				"rules are not there", their.what, u.Subject, u.Role))
 		}
 		list = append(list, lost(their, mine, ruleMissing, "add it to the bundle%s, or take it away here")...)
 	}
@@ -265,7 +264,8 @@ func mentions(at string, words []string) bool {
 
 // render renders a chart. What it depends on has accounts of its own, and may be fetched later.
 func render(ctx context.Context, root, dir string, helm charts.Renderer) ([]*manifest.Object, error) {
-	r := charts.Reader{Top: root, Repos: repos.New(nil), Named: filepath.ToSlash, Renderer: helm, KubeVersion: writes.Version}
+	r := charts.Reader{Top: root, Repos: repos.New(nil), Named: filepath.ToSlash, Renderer: helm,
+		KubeVersion: writes.Version}
 	return r.Render(ctx, dir, charts.Release{Name: filepath.Base(dir), Namespace: installed, CRDs: true,
 		Hooks: charts.None, Incomplete: true}, true)
 }
@@ -276,8 +276,8 @@ func build(ctx context.Context, root, file string, helm charts.Renderer) ([]*man
 	files, dir := []string{file}, filepath.Dir(file)
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
-		if name := e.Name(); isRole(file) && name != roleFile && e.Type().IsRegular() && filepath.Ext(name) == ".yaml" &&
-			!slices.Contains(kustomization.Names(), name) {
+		if name := e.Name(); isRole(file) && name != roleFile && e.Type().IsRegular() &&
+			filepath.Ext(name) == ".yaml" && !slices.Contains(kustomization.Names(), name) {
 			files = append(files, filepath.Join(dir, name))
 		}
 	}
@@ -355,14 +355,15 @@ func lost(has, other *side, rule, hint string) (list []findings.Finding) {
 				what = "only a part"
 			}
 			// What asks about those who read metrics is for operators that do (Kubebuilder: metrics_auth_role.yaml).
-			reviews := slices.Equal(i.Verbs, []string{"create"}) && strings.HasSuffix(strings.Join(i.Resources, ""), "reviews")
+			reviews := slices.Equal(i.Verbs, []string{"create"}) &&
+				strings.HasSuffix(strings.Join(i.Resources, ""), "reviews")
 			if rule == ruleMore || len(i.Kept) > 0 || reviews {
 				level = findings.Warning
 			}
 			texts := lists.Unique(lists.Map(permissions.Lines(same), func(l permissions.Line) string { return l.What }))
 			list = append(list, findings.Finding{Rule: rule, Level: level, File: i.Source.File, Line: i.Source.Line,
 				Object: i.Source.Object, Hint: fmt.Sprintf(hint, near(i)),
-				Message: fmt.Sprintf("%s grants %s of this %s: %s", other.what, what, where, strings.Join(texts, "; "))})
+				Message: fmt.Sprintf("%s grants %s of this %s: ", other.what, what, where) + strings.Join(texts, "; ")})
 		}
 	}
 	return list

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/charts"
 )
 
@@ -25,7 +27,7 @@ func (asWritten) Render(_ context.Context, r charts.Release) (charts.Rendered, e
 		if text := string(f.Data); strings.Contains(text, "broken") {
 			return out, errors.New("broken")
 		} else if strings.HasPrefix(f.Name, "templates/") {
-			for _, one := range strings.Split(text, "---\n") {
+			for one := range strings.SplitSeq(text, "---\n") {
 				out.Manifests = append(out.Manifests, charts.Manifest{Template: f.Name, Text: one})
 			}
 		}
@@ -109,6 +111,11 @@ error release/rights-missing config/default/role.yaml:13: ClusterRole manager: t
   add it to the bundle, near bundle/manifests/memcached-operator.clusterserviceversion.yaml:158, or take it away here
 looked: compared with the rights of config/default/kustomization.yaml
 `},
+	{"a URL", config(manager + "- {nonResourceURLs: [/metrics], verbs: [create]}\n"), `
+error release/rights-missing config/default/role.yaml:13: ClusterRole manager: the bundle grants nothing of this in the cluster: create URLs /metrics
+  add it to the bundle, near bundle/manifests/memcached-operator.clusterserviceversion.yaml:52, or take it away here
+looked: compared with the rights of config/default/kustomization.yaml
+`},
 	{"a wildcard", config(strings.Replace(manager, "verbs: [get, list, watch, update, patch]", `verbs: ["*"]`, 1)), `
 warning release/rights-missing config/default/role.yaml:8: ClusterRole manager: the bundle grants only a part of this in the cluster: cache.example.com: all verbs on memcacheds, memcacheds/finalizers, memcacheds/status; keeps get,list,watch,update,patch
   add it to the bundle, near bundle/manifests/memcached-operator.clusterserviceversion.yaml:64, or take it away here
@@ -188,6 +195,9 @@ func TestRights(t *testing.T) {
 			}
 			got := "\n"
 			for _, f := range list {
+				if !slices.ContainsFunc(rightsRules, func(r findings.Rule) bool { return r.ID == f.Rule }) {
+					t.Errorf("nothing explains %s", f.Rule)
+				}
 				got += fmt.Sprintf("%s %s %s: %s\n  %s\n", f.Level, f.Rule, f.Where(), f.Description(), f.Hint)
 			}
 			for _, l := range looked {
