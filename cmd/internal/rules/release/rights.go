@@ -116,6 +116,9 @@ func rights(ctx context.Context, b *bundle.Bundle, ref, root string, others []st
 	for _, why := range lists.Keys(left) {
 		looked = append(looked, fmt.Sprintf("not compared with %s: %s", text.FirstOf(3, left[why]), why))
 	}
+	if len(others) == 0 {
+		looked = append(looked, "compared with nothing: it stands beside no chart, kustomization or "+roleFile)
+	}
 	findings.Sort(list)
 	return list, looked, ctx.Err()
 }
@@ -227,9 +230,7 @@ func ofOther(ctx context.Context, b *bundle.Bundle, mine *side, root, other stri
 		return operators[i.Subject.Name] && !isRole(other) || isRole(other) && i.Source.File == s.Name
 	})
 	if !slices.ContainsFunc(x.wants, func(i permissions.Item) bool {
-		return len(groups) == 0 || slices.ContainsFunc(i.APIGroups, func(group string) bool {
-			return group == rbac.All || slices.Contains(groups, group)
-		})
+		return len(groups) == 0 || slices.ContainsFunc(groups, func(g string) bool { return rbac.Has(i.APIGroups, g) })
 	}) {
 		return nil, foreign, nil
 	}
