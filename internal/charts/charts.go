@@ -20,6 +20,7 @@ type Release struct {
 	KubeVersion string   `json:"kubeVersion,omitempty"` // empty: that of helm
 	Strict      bool     `json:"strict,omitempty"`      // a value that is not there is an error
 	APIVersions []string `json:"apiVersions,omitempty"` // beside those that helm knows
+	Incomplete  bool     `json:"incomplete,omitempty"`  // without the dependencies that are not there
 }
 
 // File is a file of a chart, by its path below it.

@@ -214,11 +214,11 @@ func parse(file, rendered, template string) (list []*manifest.Object, err error)
 				return nil, &manifest.Error{File: file,
 					Msg: "it makes what is no object: apiVersion or kind is missing"}
 			}
-			own := max(lineOf(lines, "kind: "+o.Kind), 1)
+			own := max(lineOf(lines, "", "kind: "+o.Kind), 1)
 			list = append(list, o.Build(value, func(field string) manifest.Place {
 				at := manifest.Place{File: file, Line: own, Patch: &manifest.Patch{Doc: manifest.Nowhere}}
 				if path := manifest.Segments(field); len(path) > 0 {
-					at.Line = max(lineOf(lines, path[len(path)-1]+":"), own)
+					at.Line = max(lineOf(lines, " -", path[len(path)-1]+":"), own)
 				}
 				return at
 			}))
@@ -227,10 +227,10 @@ func parse(file, rendered, template string) (list []*manifest.Object, err error)
 	return list, nil
 }
 
-// lineOf returns the only line that begins with a text, or 0.
-func lineOf(lines []string, begin string) (found int) {
+// lineOf returns the only line that begins with a word or two, after indentation by some characters, or 0.
+func lineOf(lines []string, indent, begin string) (found int) {
 	for i, line := range lines {
-		if strings.HasPrefix(strings.TrimLeft(line, " -"), begin) {
+		if line = strings.TrimLeft(line, indent); line == begin || strings.HasPrefix(line, begin+" ") {
 			if found != 0 {
 				return 0
 			}

@@ -24,10 +24,10 @@ func renames(old, now State, pairs []workload.Pair, given []Rename) []Rename {
 	before, after := map[permissions.Subject]bool{}, map[permissions.Subject]bool{} // the accounts of pods
 	for _, p := range pairs {
 		if p.Old != nil {
-			before[podUser(p.Old)] = true
+			before[PodUser(p.Old)] = true
 		}
 		if p.New != nil {
-			after[podUser(p.New)] = true
+			after[PodUser(p.New)] = true
 		}
 	}
 	gone, fresh := ended(old, now, after), ended(now, old, before)
@@ -51,7 +51,7 @@ func renames(old, now State, pairs []workload.Pair, given []Rename) []Rename {
 		if p.Old.Name != p.New.Name {
 			why += ", in the place of " + p.Old.Identity()
 		}
-		add(podUser(p.Old), podUser(p.New), why)
+		add(PodUser(p.Old), PodUser(p.New), why)
 	}
 	versionless := func(s permissions.Subject) [2]string { return [2]string{s.Namespace, workload.Versionless(s.Name)} }
 	alike := map[[2]string][]permissions.Subject{}
@@ -116,8 +116,8 @@ func ended(s, other State, users map[permissions.Subject]bool) map[permissions.S
 	return out
 }
 
-// podUser returns the account that the pods of a workload use.
-func podUser(o *manifest.Object) permissions.Subject {
+// PodUser returns the account that the pods of a workload use.
+func PodUser(o *manifest.Object) permissions.Subject {
 	path := strings.Split(images.PodPath(o.Group(), o.Kind), ".")
 	named, _ := o.Get(append(slices.Clone(path), "serviceAccountName")...)
 	older, _ := o.Get(append(slices.Clone(path), "serviceAccount")...)

@@ -23,7 +23,6 @@ import (
 	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/permissions"
-	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -218,17 +217,7 @@ func (x *Inspected) result(ctx context.Context, b *bundle.Bundle, o Options) (*g
 		}
 		return installed.Operator.Result, nil
 	}
-	// An operator that serves must have certificates. They have no part in a review.
-	options := generate.Options{Certs: generate.CertsManager}
-	switch modes := x.InstallModes; {
-	case slices.Contains(modes, string(v1alpha1.InstallModeTypeAllNamespaces)),
-		slices.Contains(modes, string(v1alpha1.InstallModeTypeOwnNamespace)):
-	case slices.Contains(modes, string(v1alpha1.InstallModeTypeSingleNamespace)):
-		options.TargetNamespaces = []string{"target"}
-	case len(modes) > 0:
-		options.TargetNamespaces = []string{"target", "target-2"}
-	}
-	return generate.Render(b, options)
+	return compare.Render(b)
 }
 
 func (x *Inspected) render(ctx context.Context, b *bundle.Bundle, o Options) error {
@@ -236,22 +225,12 @@ func (x *Inspected) render(ctx context.Context, b *bundle.Bundle, o Options) err
 	if err != nil {
 		return err
 	}
-	in := permissions.Input{Shipped: b.Others, Namespace: result.Namespace}
-	in.Operator = permissions.Operator{Name: result.CSV, Package: result.Package, Version: result.Version,
-		InstallMode: string(result.InstallMode), Namespace: result.Namespace}
-	in.CSVs = []permissions.CSV{{ClusterServiceVersion: b.CSV, Object: b.CSVObject, Namespace: result.Namespace}}
-	var all []*manifest.Object
-	for _, o := range result.Objects {
-		read, err := o.Manifest()
-		if err != nil {
-			return err
-		}
-		all = append(all, in.AddRendered(read, o.Namespace))
-	}
-	var roles permissions.Roles
-	if x.Permissions, roles, err = permissions.EvaluateWithRoles(in); err != nil {
+	state, err := compare.StateOf(b, result)
+	if err != nil {
 		return err
 	}
+	state.Name = x.Name
+	x.State, x.Permissions = &state, state.Permissions
 	way := x.Permissions.Worst()
 	every := way != nil && way.Reaches == permissions.EveryRight
 	if every {
@@ -264,10 +243,6 @@ func (x *Inspected) render(ctx context.Context, b *bundle.Bundle, o Options) err
 		x.Reaches = append(x.Reaches, Reach{f.Risk, slices.Contains(f.Namespaces, permissions.Everywhere), f.Text})
 	}
 	x.Findings = append(x.Findings, x.Permissions.Findings...)
-	place := func(o *manifest.Object, field string) (string, int) { return permissions.Place(in.CSVs, o, field) }
-	x.State = &compare.State{Name: x.Name, Roles: roles, Objects: all, Permissions: x.Permissions, Locate: place,
-		Operators: []compare.Operator{{CSV: in.CSVs[0], Package: b.Package, Dependencies: b.Dependencies,
-			Properties: b.Properties, InstallMode: result.InstallMode, Shipped: b.Shipped()}}}
 	return nil
 }
 

@@ -94,7 +94,7 @@ func (k Kubernetes) Check(ctx context.Context, asked []writes.Write) ([]writes.A
 }
 
 // Charts is the kind of question of a Renderer. It changes with the types of package charts.
-const Charts = "charts-v1"
+const Charts = "charts-v2"
 
 // Renderer is a charts.Renderer that asks the program olmgen-helm.
 type Renderer struct{ *Program }

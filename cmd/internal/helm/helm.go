@@ -77,7 +77,7 @@ func render(r charts.Release, in standIns) (out []charts.Manifest, random bool, 
 	if err != nil {
 		return nil, false, err
 	}
-	if err := complete(c); err != nil {
+	if err := complete(c); err != nil && !r.Incomplete {
 		return nil, false, err
 	}
 	if err := chartutil.ProcessDependenciesWithMerge(c, values); err != nil {
