@@ -1,0 +1,285 @@
+package release
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/blang/semver/v4"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/fit"
+	"github.com/olmgen/olmgen/internal/whole"
+	"github.com/olmgen/olmgen/source"
+)
+
+const (
+	ruleGraph    = "release/update-graph"
+	ruleStay     = "release/users-stay"
+	ruleFormat   = "release/bundle-format"
+	ruleTemplate = "release/template"
+	ruleCI       = "release/pipeline-files"
+)
+
+const fromPipelines = "Source: redhat-openshift-ecosystem/operator-pipelines, operatorcert/"
+
+// catalogRules explains the findings of catalogs, beside resolve.CatalogRules, resolve.ComparisonRules and
+// fit.RuleRemoved.
+var catalogRules = []findings.Rule{
+	{ID: ruleGraph, Text: "the bundles of an operator without file-based catalogs do not make one update graph",
+		Help: "Dangling bundles, circles, a replaces that is not there, several operator names. " + fromPipelines +
+			"static_tests/community, static_tests/common."},
+	{ID: ruleStay, Text: "nothing leads from what users run to the new release",
+		Help: "Source: operator-registry, alpha/model; OLM, pkg/controller/registry/resolver/resolver.go."},
+	{ID: ruleFormat, Text: "a catalog from v4.17 on holds bundles as olm.bundle.object",
+		Help: fromPipelines + "static_tests/common/operator_catalogs.py."},
+	{ID: ruleTemplate, Text: "a template cannot be rendered, or a catalog is not what its template makes",
+		Help: "Source: operator-registry, alpha/template."},
+	{ID: ruleCI, Text: "ci.yaml or release-config.yaml is wrong",
+		Help: fromPipelines + "schemas, static_tests/common, entrypoints/add_bundle_to_fbc.py."},
+}
+
+// catalogSet is what the repository of an operator has of catalogs.
+type catalogSet struct {
+	ctx             context.Context
+	root, top       string                      // the directory of the operator, and that of the repository
+	dirs, committed map[string]*catalog.Catalog // of one bundle each, and file-based ones; by directory
+	kinds           map[string]string           // the schemas of templates
+	templates       map[string][]string         // the directories of the catalogs that each makes
+	ci              ci
+	list            []findings.Finding
+	said            []string
+}
+
+// catalogs judges the catalogs, the templates and the pipeline's files of an operator for the release of bundles. The
+// texts say what was looked at and what was not.
+func catalogs(ctx context.Context, root string, bundles []*bundle.Bundle) ([]findings.Finding, []string, error) {
+	s := &catalogSet{ctx: ctx, root: filepath.Clean(root), dirs: map[string]*catalog.Catalog{},
+		committed: map[string]*catalog.Catalog{}, kinds: map[string]string{}, templates: map[string][]string{}}
+	abs, err := filepath.Abs(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.top = s.root
+	roots := []string{s.root}
+	if name := filepath.Base(abs); filepath.Base(filepath.Dir(abs)) == "operators" { // the repository of a catalog
+		s.top = filepath.Join(s.root, "..", "..")
+		more, _ := filepath.Glob(filepath.Join(s.top, "catalogs", "*", name))
+		roots = append(roots, more...)
+	}
+	for _, dir := range roots {
+		if err := s.find(dir); err != nil {
+			return nil, nil, err
+		}
+	}
+	s.pipeline(filepath.Base(abs))
+	for _, dir := range lists.Keys(s.committed) {
+		s.catalog(dir)
+	}
+	made := map[string]*catalog.Catalog{}
+	for _, file := range lists.Keys(s.kinds) {
+		made[file] = s.template(file)
+	}
+	for _, b := range bundles {
+		for _, dir := range lists.Keys(s.dirs) {
+			if at := bundleIn(s.dirs[dir], b); at != nil {
+				s.graph(b, at.Place)
+				s.release(b, at.Place, made)
+			}
+		}
+	}
+	s.say("looked at %s, %s and %s", text.Count(len(s.dirs), "bundle"), text.Count(len(s.committed), "catalog"),
+		text.Count(len(s.kinds), "template"))
+	findings.Sort(s.list)
+	return slices.Compact(s.list), s.said, ctx.Err()
+}
+
+// bundleIn returns what a catalog has of a bundle, or nil.
+func bundleIn(c *catalog.Catalog, b *bundle.Bundle) *catalog.Bundle {
+	if c == nil || c.Packages[b.Package] == nil {
+		return nil
+	}
+	return c.Packages[b.Package].Bundle(b.CSV.Name)
+}
+
+func (s *catalogSet) say(format string, args ...any) {
+	s.said = append(s.said, fmt.Sprintf(format, args...))
+}
+
+func (s *catalogSet) add(rule string, level findings.Severity, at catalog.Place, object, format string, args ...any) {
+	s.list = append(s.list, findings.Finding{Rule: rule, Level: level, File: at.File, Line: at.Line, Object: object,
+		Message: text.OneLine(fmt.Sprintf(format, args...))})
+}
+
+var (
+	holdsTemplate = lazy.Regexp(`chema"? *: *["']?(olm\.(?:template\.basic|semver|composite))\b`)
+	holdsCatalog  = lazy.Regexp(`chema"? *: *["']?olm\.(?:package|channel|bundle)\b`)
+	ofOpenShift   = lazy.Regexp(`(?:^|/)v(\d+\.\d+)(?:/|\.yaml$|$)`)
+)
+
+// find reads the bundles and the catalogs below a directory, and the names of the templates.
+func (s *catalogSet) find(root string) error {
+	at := "." // the directory of a catalog
+	return filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		switch ext := filepath.Ext(path); {
+		case err != nil || s.ctx.Err() != nil:
+			return cmp.Or(s.ctx.Err(), err)
+		case e.IsDir() && source.IsAnnotated(path):
+			s.read(path, s.dirs)
+			return fs.SkipDir
+		case e.IsDir() && slices.Contains([]string{".git", "vendor", "node_modules", "testdata"}, e.Name()):
+			return fs.SkipDir
+		case !e.Type().IsRegular() || ext != ".yaml" && ext != ".yml" && ext != ".json":
+			return nil
+		}
+		data, err := whole.ReadFile(path, budget.Catalog)
+		if err != nil {
+			s.say("not read: %v", err)
+		} else if m := holdsTemplate().FindSubmatch(data); m != nil {
+			s.kinds[path] = string(m[1])
+		} else if holdsCatalog().Match(data) && !strings.HasPrefix(path, at+string(filepath.Separator)) {
+			at = filepath.Dir(path)
+			s.read(at, s.committed)
+		}
+		return nil
+	})
+}
+
+// read reads a catalog, or a bundle as one.
+func (s *catalogSet) read(dir string, into map[string]*catalog.Catalog) {
+	c, err := catalog.Read(s.ctx, dir, catalog.Options{})
+	if err == nil && len(c.Packages) == 0 {
+		err = c.Faulty[0]
+	}
+	if err != nil {
+		s.add("schema", findings.Error, catalog.Place{File: dir}, "", "not read: %v", err)
+		return
+	}
+	into[dir] = c
+}
+
+// openShift returns the release that a path names, as catalogs/v4.17/NAME does; or "".
+func openShift(path string) string {
+	if m := ofOpenShift().FindStringSubmatch(filepath.ToSlash(path)); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// catalog judges a catalog by itself.
+func (s *catalogSet) catalog(dir string) {
+	s.list = append(s.list, lists.Filter(resolve.Validate(s.committed[dir]), func(f findings.Finding) bool {
+		return f.Level != findings.Note
+	})...)
+	if release := openShift(dir); release == "" || source.CompareVersions(release, "4.17") < 0 {
+		return
+	}
+	for _, p := range s.committed[dir].Packages {
+		for _, b := range p.Bundles {
+			if b.Inlined() {
+				s.add(ruleFormat, findings.Error, b.Place, "Bundle "+b.Name, "catalogs from v4.17 on must not have "+
+					"olm.bundle.object: render it with --migrate-level bundle-object-to-csv-metadata")
+			}
+		}
+	}
+}
+
+// template compares what a template makes with its catalogs, and returns it; nil if that is not known.
+func (s *catalogSet) template(file string) (made *catalog.Catalog) {
+	dirs, known := s.templates[file], append(lists.Keys(s.committed), lists.Keys(s.dirs)...)
+	if s.top == s.root && dirs == nil { // no ci.yaml says what it makes
+		dirs = lists.Filter(lists.Keys(s.committed), func(dir string) bool {
+			return len(s.committed) == 1 || openShift(dir) == openShift(file)
+		})
+		s.templates[file] = dirs
+	}
+	data, err := whole.ReadFile(file, budget.CatalogDoc)
+	for _, dir := range append(slices.Clone(dirs), "") {
+		var of []*catalog.Catalog // its own catalog says best what its images are
+		for _, name := range append([]string{dir}, known...) {
+			if c := cmp.Or(s.committed[name], s.dirs[name]); c != nil {
+				of = append(of, c)
+			}
+		}
+		if err == nil {
+			made, err = catalog.FromTemplate(s.ctx, file, data, of...)
+		}
+		if errors.Is(err, fs.ErrNotExist) || s.kinds[file] == "olm.composite" {
+			s.say("not rendered: %v", err)
+			return nil
+		} else if err != nil {
+			s.add(ruleTemplate, findings.Error, catalog.Place{File: file}, "", "%v", err)
+			return nil
+		}
+		if wrong := resolve.Validate(made); findings.Reaches(wrong, findings.Error) {
+			s.list = append(s.list, wrong...)
+			return nil
+		}
+		if dir != "" {
+			s.compare(file, dir, made)
+		}
+	}
+	return made
+}
+
+func (s *catalogSet) compare(file, dir string, made *catalog.Catalog) {
+	list, err := resolve.Compare(s.ctx, s.committed[dir], made)
+	if err != nil {
+		s.say("%s is not compared with %s: %v", file, dir, err)
+	}
+	list = slices.DeleteFunc(list, func(f findings.Finding) bool { return f.Rule == "package-text" })
+	if len(list) > 0 {
+		s.add(ruleTemplate, findings.Warning, catalog.Place{File: file}, "", "%s is not what it makes, by %s: render it "+
+			"again", dir, text.Count(len(list), "difference"))
+	}
+	s.list = append(s.list, list...)
+}
+
+// release looks at the ways from the catalogs that are there to a bundle, and at what their OpenShift serves of it.
+func (s *catalogSet) release(b *bundle.Bundle, at catalog.Place, made map[string]*catalog.Catalog) {
+	dir := filepath.Dir(filepath.Dir(at.File))
+	in, planned := s.planned(dir, b) // the catalogs that get it
+	for _, c := range lists.Keys(s.committed) {
+		if bundleIn(s.committed[c], b) != nil {
+			in = append(in, c)
+		}
+	}
+	for _, file := range lists.Keys(made) {
+		if bundleIn(made[file], b) != nil {
+			in = append(in, s.templates[file]...)
+		}
+	}
+	if len(in) == 0 && !planned && s.ci.FBC.Enabled {
+		s.say("%s is in no catalog and no template, and has no release-config.yaml: nobody gets it", b.CSV.Name)
+	} else if len(in) == 0 && !planned {
+		for _, c := range lists.Keys(s.committed) {
+			s.stay(at, s.committed[c].Packages[b.Package], b.Channels, catalog.EntryOf(b.CSV))
+		}
+	}
+	newest := ""
+	for _, dir := range in {
+		if release := openShift(dir); newest == "" || source.CompareVersions(release, newest) > 0 {
+			newest = release
+		}
+	}
+	cluster, err := fit.GivenBy("", newest, "").Read()
+	if v, bad := semver.ParseTolerant(newest); err != nil && bad == nil && v.Major == 4 { // OpenShift 4.17 has 1.30
+		cluster, _ = fit.GivenBy("", "", fmt.Sprintf("1.%d", v.Minor+13)).Read()
+	}
+	for _, f := range fit.Removed(b.Shipped(), cluster) {
+		f.File, f.Message = filepath.Join(dir, filepath.FromSlash(f.File)), f.Message+" (catalog v"+newest+")"
+		s.list = append(s.list, f)
+	}
+}

@@ -1,0 +1,241 @@
+package release
+
+import (
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/blang/semver/v4"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/whole"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// ci is what is read of ci.yaml: how bundles become a part of catalogs.
+type ci struct {
+	UpdateGraph string
+	FBC         struct {
+		Enabled bool
+		Mapping []mapping `json:"catalog_mapping"`
+	}
+}
+
+// mapping is a template with the catalogs that it makes.
+type mapping struct {
+	Template string `json:"template_name"`
+	Type     string
+	Catalogs []string `json:"catalog_names"`
+}
+
+// releaseConfig is a release-config.yaml: the channels of templates that get a bundle.
+type releaseConfig struct {
+	Templates []struct {
+		Template       string `json:"template_name"`
+		DefaultChannel string
+		Channels       []string
+		catalog.Entry
+	} `json:"catalog_templates"`
+}
+
+// schemas are those of the files, after operator-pipelines, operatorcert/schemas.
+//
+//go:embed ci.schema.json release-config.schema.json
+var schemas embed.FS
+
+var index = lazy.Regexp(`/(\d+)`)
+
+// decode decodes a file of the pipeline. It returns nil if the file is not there or is refused.
+func (s *catalogSet) decode(file, schema string, into any) *manifest.Document {
+	data, err := whole.ReadFile(file, budget.RenderConfig)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	doc, value := &manifest.Document{File: file}, any(nil)
+	if docs, failed := manifest.ReadFile(file, data, whole.Limits(budget.RenderConfig)); err == nil {
+		if err = failed; err == nil && len(docs) > 0 {
+			doc = docs[0]
+			value, err = doc.Value()
+		}
+	}
+	if err != nil {
+		s.refuse(doc, "", "%v", err)
+		return nil
+	}
+	written, _ := schemas.Open(schema)
+	parsed, _ := jsonschema.UnmarshalJSON(written)
+	compiler := jsonschema.NewCompiler()
+	_ = compiler.AddResource(schema, parsed)
+	if refused, ok := errors.AsType[*jsonschema.ValidationError](compiler.MustCompile(schema).Validate(value)); ok {
+		for _, unit := range refused.BasicOutput().Errors {
+			field := strings.ReplaceAll(index().ReplaceAllString(unit.InstanceLocation, "[$1]"), "/", ".")
+			s.refuse(doc, strings.TrimPrefix(field, "."), "%s", unit.Error)
+		}
+		return nil
+	}
+	data, _ = json.Marshal(value)
+	_ = json.Unmarshal(data, into) // the schema has the types
+	return doc
+}
+
+func (s *catalogSet) refuse(doc *manifest.Document, field, format string, args ...any) {
+	e := doc.Errorf(field, format, args...)
+	s.add(ruleCI, findings.Error, catalog.Place{File: e.File, Line: e.Line}, "", "%s", e.Msg)
+	s.list[len(s.list)-1].Field = field
+}
+
+// pipeline reads ci.yaml: which template makes which catalogs of an operator.
+func (s *catalogSet) pipeline(operator string) {
+	doc, by := s.decode(filepath.Join(s.root, "ci.yaml"), "ci.schema.json", &s.ci), map[string]string{}
+	for i, m := range s.ci.FBC.Mapping {
+		field, file := fmt.Sprintf("fbc.catalog_mapping[%d]", i), filepath.Join(s.root, "catalog-templates", m.Template)
+		for _, name := range m.Catalogs {
+			if by[name] != "" {
+				s.refuse(doc, field+".catalog_names", "%s is made of two templates, %s and %s", name, by[name], m.Template)
+			}
+			by[name] = m.Template
+			if dir := filepath.Join(s.top, "catalogs", name, operator); s.committed[dir] != nil {
+				s.templates[file] = append(s.templates[file], dir)
+			}
+		}
+		if kind := s.kinds[file]; kind == "" {
+			s.refuse(doc, field+".template_name", "catalog-templates has no template %s", m.Template)
+		} else if kind != m.Type {
+			s.refuse(doc, field+".type", "%s is one of schema %s", m.Template, kind)
+		}
+	}
+}
+
+// release is a bundle in a channel.
+type release struct {
+	catalog.Entry
+	version semver.Version
+}
+
+func (r release) updates(o release) bool { return r.Updates(o.Name, &o.version) != catalog.NoEdge }
+
+// graph asks what the pipeline asks of a bundle without file-based catalogs (static_tests/community/operator.py and
+// bundle.py, static_tests/common/bundle.py).
+func (s *catalogSet) graph(b *bundle.Bundle, at catalog.Place) {
+	if s.ci.FBC.Enabled || s.top == s.root {
+		return
+	}
+	channels, csvs, names := map[string][]release{}, map[string]bool{"": true}, map[string]bool{}
+	for _, dir := range lists.Keys(s.dirs) {
+		for _, p := range s.dirs[dir].Packages {
+			name, _, _ := strings.Cut(p.Bundles[0].Name, ".")
+			v, _ := p.Bundles[0].Version()
+			csvs[p.Bundles[0].Name], names[name] = true, true
+			for _, ch := range p.Channels {
+				channels[ch.Name] = append(channels[ch.Name], release{ch.Entries[0], v})
+			}
+		}
+	}
+	if len(names) > 1 {
+		s.add(ruleGraph, findings.Error, at, "", "the bundles have several operator names: %s", text.And(lists.Keys(names)))
+	}
+	if old := b.CSV.Spec.Replaces; !csvs[old] {
+		s.add(ruleGraph, findings.Error, at, "", "it replaces %s, and no bundle of the operator is that", old)
+	}
+	for _, name := range lists.SortedUnique(append(slices.Clone(b.Channels), b.DefaultChannel)) {
+		if s.ci.UpdateGraph != "semver-mode" {
+			s.channel(name, channels[name])
+		}
+	}
+}
+
+// channel finds what nothing updates, and what updates each other in a circle.
+func (s *catalogSet) channel(name string, list []release) {
+	slices.SortStableFunc(list, func(a, b release) int { return a.version.Compare(b.version) })
+	var back []string // a circle has an update to what is not older
+	for i, r := range list {
+		if !slices.ContainsFunc(list, func(o release) bool { return o.updates(r) }) && i+1 < len(list) {
+			s.add(ruleGraph, findings.Error, r.Place, "Channel "+name, "dangling: nothing updates %s, and the head is %s",
+				r.Name, list[len(list)-1].Name)
+		}
+		for _, o := range list[i:] {
+			if r.updates(o) {
+				back = append(back, r.Name+" updates "+o.Name)
+			}
+		}
+	}
+	if _, circular := lists.Order(len(list), func(i int) (next []int) {
+		for j, o := range list {
+			if list[i].updates(o) {
+				next = append(next, j)
+			}
+		}
+		return next
+	}); circular {
+		s.add(ruleGraph, findings.Error, list[0].Place, "Channel "+name, "updates form a circle: %s", text.And(back))
+	}
+}
+
+// planned looks at the release-config.yaml of a bundle, by which the pipeline adds it to templates. It returns the
+// catalogs that get it, and whether there is such a file.
+func (s *catalogSet) planned(dir string, b *bundle.Bundle) (in []string, there bool) {
+	var config releaseConfig
+	doc := s.decode(filepath.Join(dir, "release-config.yaml"), "release-config.schema.json", &config)
+	if doc == nil {
+		return nil, false
+	}
+	if !s.ci.FBC.Enabled {
+		s.refuse(doc, "", "fbc.enabled of ci.yaml is not true")
+	}
+	for i, t := range config.Templates {
+		field, stages := fmt.Sprintf("catalog_templates[%d]", i), []string{"Candidate", "Fast", "Stable"}
+		m := lists.Find(s.ci.FBC.Mapping, func(m mapping) bool { return m.Template == t.Template })
+		switch at := doc.Errorf(field, ""); {
+		case m.Template == "":
+			s.refuse(doc, field+".template_name", "the catalog_mapping of ci.yaml does not have %s", t.Template)
+		case m.Type == "olm.semver" && len(lists.Union(stages, t.Channels)) > len(stages):
+			s.refuse(doc, field+".channels", "an olm.semver has %s", text.And(stages))
+		case t.DefaultChannel != "" && !slices.Contains(t.Channels, t.DefaultChannel):
+			s.refuse(doc, field+".defaultChannel", "%s is not among the channels", t.DefaultChannel)
+		case m.Type != "olm.semver":
+			t.Name = b.CSV.Name
+			for _, c := range s.templates[filepath.Join(s.root, "catalog-templates", t.Template)] {
+				s.stay(catalog.Place{File: at.File, Line: at.Line}, s.committed[c].Packages[b.Package], t.Channels, t.Entry)
+			}
+		}
+		for _, name := range m.Catalogs {
+			in = append(in, filepath.Join(s.top, "catalogs", name))
+		}
+	}
+	return in, true
+}
+
+// stay finds the heads of channels from which a new entry does not lead. For opm a channel whose head has only a
+// skipRange has two heads (operator-registry: alpha/model, Channel.Head).
+func (s *catalogSet) stay(at catalog.Place, p *catalog.Package, channels []string, e catalog.Entry) {
+	for _, name := range channels {
+		if p == nil || p.Channel(name) == nil || p.Channel(name).Entry(e.Name) != nil {
+			continue
+		}
+		after := catalog.Channel{Entries: append(slices.Clone(p.Channel(name).Entries), e)}
+		for _, head := range after.Heads() {
+			why := "no replaces, skips or skipRange of it leads from there, and they stay"
+			if b := p.Bundle(head.Name); b != nil {
+				if v, ok := b.Version(); ok && e.Updates(head.Name, &v) == catalog.SkipRange {
+					why = "only its skipRange leads from there, and opm refuses a channel with two heads"
+				}
+			}
+			if head.Name != e.Name {
+				s.add(ruleStay, findings.Error, at, "Channel "+p.Name+"/"+name, "users run %s, and %s is new: %s", head.Name,
+					e.Name, why)
+			}
+		}
+	}
+}
