@@ -15,7 +15,6 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/source"
 )
@@ -235,8 +234,7 @@ func (p *Package) SameText(ctx context.Context, o *Package) (bool, error) {
 }
 
 // SameContent compares all that two catalogs hold of two bundles: their documents, or the files of their directories.
-// Of a directory and a document it compares what opm takes from the one into the other. It is not known of bundles of
-// which a catalog holds neither objects nor olm.csv.metadata.
+// Of a directory and a document it compares what olm.csv.metadata has. It is not known of a document without that.
 func (b *Bundle) SameContent(ctx context.Context, o *Bundle) (same, known bool, err error) {
 	x, y := b.origin, o.origin
 	switch {
@@ -260,61 +258,34 @@ func (b *Bundle) SameContent(ctx context.Context, o *Bundle) (same, known bool, 
 	return maps.EqualFunc(filesX, filesY, bytes.Equal), true, err
 }
 
-// rendersTo reports whether a document holds what opm takes from the directory of a bundle: the objects, or the fields
-// of the ClusterServiceVersion that are in olm.csv.metadata (operator-registry: alpha/action/render.go,
+// rendersTo reports whether a document holds what olm.csv.metadata has of the bundle of a directory (operator-registry:
 // alpha/property/property.go).
 func (b *Bundle) rendersTo(ctx context.Context, document *Bundle) (same, known bool, err error) {
-	held, err := document.content(ctx)
-	if err != nil || !document.HasCSV() {
-		return false, false, err
+	if !document.HasCSV() {
+		return false, false, nil
 	}
-	offline := Options{Metadata: true}
-	offline.Source.Offline = true
-	s, metadata, err := Choice{Package: &Package{Name: held.Package}, Bundle: document}.source(ctx, held,
-		offline.orDefault())
-	if err != nil {
-		return false, false, err
+	var x, y json.RawMessage
+	if x, err = b.described(ctx); err == nil {
+		y, err = document.described(ctx)
 	}
-	there, err := bundle.Read(s.FS, bundle.ReadOptions{AllowUnsupported: true, Partial: metadata})
-	if err != nil {
-		return false, false, err
-	}
-	here, err := readBundle(b.origin.dir, b.origin.open)
-	if err != nil {
-		return false, false, err
-	}
-	if metadata {
-		x, errX := json.Marshal(described(here.CSV))
-		y, errY := json.Marshal(described(there.CSV))
-		return bytes.Equal(x, y), true, cmp.Or(errX, errY)
-	}
-	x, errX := values(here)
-	y, errY := values(there)
-	return reflect.DeepEqual(x, y), true, cmp.Or(errX, errY)
+	return bytes.Equal(x, y), true, err
 }
 
-// values returns the objects of a bundle by what they are.
-func values(b *bundle.Bundle) (map[string]any, error) {
-	all := map[string]any{}
-	for _, o := range append(b.Shipped(), b.CSVObject) {
-		v, err := o.Value()
-		if err != nil {
-			return nil, err
-		}
-		all[o.APIVersion+" "+o.Identity()] = v
+func (b *Bundle) described(ctx context.Context) (json.RawMessage, error) {
+	data, err := b.CSV(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return all, nil
-}
-
-// described returns what olm.csv.metadata has of a ClusterServiceVersion.
-func described(csv *v1alpha1.ClusterServiceVersion) (d v1alpha1.ClusterServiceVersion) {
-	from, to := &csv.Spec, &d.Spec
-	d.Annotations, d.Labels = csv.Annotations, csv.Labels
+	var all, d v1alpha1.ClusterServiceVersion
+	err = json.Unmarshal(data, &all)
+	from, to := &all.Spec, &d.Spec
+	d.Annotations, d.Labels = all.Annotations, all.Labels
 	to.CustomResourceDefinitions, to.APIServiceDefinitions = from.CustomResourceDefinitions, from.APIServiceDefinitions
 	to.InstallModes, to.DisplayName, to.Description = from.InstallModes, from.DisplayName, from.Description
 	to.Keywords, to.Links, to.Maintainers = from.Keywords, from.Links, from.Maintainers
 	to.Maturity, to.MinKubeVersion, to.Provider = from.Maturity, from.MinKubeVersion, from.Provider
-	return d
+	data, failed := json.Marshal(d)
+	return data, cmp.Or(err, failed)
 }
 
 // sameDocument reports whether two documents hold the same values, but for some fields.

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/blang/semver/v4"
-
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
@@ -178,24 +176,6 @@ func openShift(path string) string {
 	return ""
 }
 
-// catalog judges a catalog by itself.
-func (s *catalogSet) catalog(dir string) {
-	s.list = append(s.list, lists.Filter(resolve.Validate(s.committed[dir]), func(f findings.Finding) bool {
-		return f.Level != findings.Note
-	})...)
-	if release := openShift(dir); release == "" || source.CompareVersions(release, "4.17") < 0 {
-		return
-	}
-	for _, p := range s.committed[dir].Packages {
-		for _, b := range p.Bundles {
-			if b.Inlined() {
-				s.add(ruleFormat, findings.Error, b.Place, "Bundle "+b.Name, "catalogs from v4.17 on must not have "+
-					"olm.bundle.object: render it with --migrate-level bundle-object-to-csv-metadata")
-			}
-		}
-	}
-}
-
 // template compares what a template makes with its catalogs, and returns it; nil if that is not known.
 func (s *catalogSet) template(file string) (made *catalog.Catalog) {
 	dirs, known := s.templates[file], append(lists.Keys(s.committed), lists.Keys(s.dirs)...)
@@ -262,24 +242,22 @@ func (s *catalogSet) release(b *bundle.Bundle, at catalog.Place, made map[string
 		}
 	}
 	if len(in) == 0 && !planned && s.ci.FBC.Enabled {
-		s.say("%s is in no catalog and no template, and has no release-config.yaml: nobody gets it", b.CSV.Name)
+		s.say("%s is in no catalog and no template, and has no release-config.yaml that counts: nobody gets it", b.CSV.Name)
 	} else if len(in) == 0 && !planned {
 		for _, c := range lists.Keys(s.committed) {
 			s.stay(at, s.committed[c].Packages[b.Package], b.Channels, catalog.EntryOf(b.CSV))
 		}
 	}
-	newest := ""
-	for _, dir := range in {
-		if release := openShift(dir); newest == "" || source.CompareVersions(release, newest) > 0 {
-			newest = release
-		}
+	if releases := lists.Map(in, openShift); len(releases) > 0 {
+		s.served(dir, b, slices.MaxFunc(releases, source.CompareVersions))
 	}
-	cluster, err := fit.GivenBy("", newest, "").Read()
-	if v, bad := semver.ParseTolerant(newest); err != nil && bad == nil && v.Major == 4 { // OpenShift 4.17 has 1.30
-		cluster, _ = fit.GivenBy("", "", fmt.Sprintf("1.%d", v.Minor+13)).Read()
-	}
+}
+
+// served finds what the bundle in a directory has of APIs that a release of OpenShift does not serve.
+func (s *catalogSet) served(dir string, b *bundle.Bundle, release string) {
+	cluster, _ := fit.GivenBy("", release, "").Read() // of one that is not known nothing is said
 	for _, f := range fit.Removed(b.Shipped(), cluster) {
-		f.File, f.Message = filepath.Join(dir, filepath.FromSlash(f.File)), f.Message+" (catalog v"+newest+")"
+		f.File, f.Message = filepath.Join(dir, filepath.FromSlash(f.File)), f.Message+" (catalog v"+release+")"
 		s.list = append(s.list, f)
 	}
 }

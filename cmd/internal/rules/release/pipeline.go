@@ -1,8 +1,6 @@
 package release
 
 import (
-	"embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,99 +9,94 @@ import (
 	"strings"
 
 	"github.com/blang/semver/v4"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/budget"
-	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/source"
 )
 
 // ci is what is read of ci.yaml: how bundles become a part of catalogs.
 type ci struct {
-	UpdateGraph string
+	UpdateGraph string `json:"updateGraph"`
 	FBC         struct {
-		Enabled bool
-		Mapping []mapping `json:"catalog_mapping"`
-	}
+		Enabled   bool      `json:"enabled"`
+		Promotion string    `json:"version_promotion_strategy"`
+		Mapping   []mapping `json:"catalog_mapping"`
+	} `json:"fbc"`
 }
 
 // mapping is a template with the catalogs that it makes.
 type mapping struct {
-	Template string `json:"template_name"`
-	Type     string
+	Template string   `json:"template_name"`
+	Type     string   `json:"type"`
 	Catalogs []string `json:"catalog_names"`
 }
 
+const semverMode = "semver-mode"
+
 // releaseConfig is a release-config.yaml: the channels of templates that get a bundle.
 type releaseConfig struct {
+	Merge     bool `json:"merge"`
 	Templates []struct {
-		Template       string `json:"template_name"`
-		DefaultChannel string
-		Channels       []string
+		Template       string   `json:"template_name"`
+		DefaultChannel string   `json:"defaultChannel"`
+		Channels       []string `json:"channels"`
 		catalog.Entry
 	} `json:"catalog_templates"`
 }
 
-// schemas are those of the files, after operator-pipelines, operatorcert/schemas.
-//
-//go:embed ci.schema.json release-config.schema.json
-var schemas embed.FS
-
-var index = lazy.Regexp(`/(\d+)`)
-
-// decode decodes a file of the pipeline. It returns nil if the file is not there or is refused.
-func (s *catalogSet) decode(file, schema string, into any) *manifest.Document {
+// decode decodes a file of the pipeline. It returns nil if the file is not there or cannot be decoded. Unknown fields
+// are refused where they begin with strict, as in the schemas of operator-pipelines.
+func (s *catalogSet) decode(file, strict string, into any) (o *manifest.Object) {
 	data, err := whole.ReadFile(file, budget.RenderConfig)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	doc, value := &manifest.Document{File: file}, any(nil)
-	if docs, failed := manifest.ReadFile(file, data, whole.Limits(budget.RenderConfig)); err == nil {
-		if err = failed; err == nil && len(docs) > 0 {
-			doc = docs[0]
-			value, err = doc.Value()
-		}
+	var unknown []string
+	if err == nil {
+		o, err = manifest.ReadOne(file, data)
+	}
+	if err == nil {
+		unknown, err = o.Into(into)
 	}
 	if err != nil {
-		s.refuse(doc, "", "%v", err)
+		at := &manifest.Error{File: file, Msg: err.Error()}
+		errors.As(err, &at)
+		s.refuse(at)
 		return nil
 	}
-	written, _ := schemas.Open(schema)
-	parsed, _ := jsonschema.UnmarshalJSON(written)
-	compiler := jsonschema.NewCompiler()
-	_ = compiler.AddResource(schema, parsed)
-	if refused, ok := errors.AsType[*jsonschema.ValidationError](compiler.MustCompile(schema).Validate(value)); ok {
-		for _, unit := range refused.BasicOutput().Errors {
-			field := strings.ReplaceAll(index().ReplaceAllString(unit.InstanceLocation, "[$1]"), "/", ".")
-			s.refuse(doc, strings.TrimPrefix(field, "."), "%s", unit.Error)
+	for _, field := range unknown {
+		if strings.HasPrefix(field, strict) && !strings.Contains(field, "[") {
+			s.refuse(o.Errorf(field, "no such field"))
 		}
-		return nil
 	}
-	data, _ = json.Marshal(value)
-	_ = json.Unmarshal(data, into) // the schema has the types
-	return doc
+	return o
 }
 
-func (s *catalogSet) refuse(doc *manifest.Document, field, format string, args ...any) {
-	e := doc.Errorf(field, format, args...)
+func (s *catalogSet) refuse(e *manifest.Error) {
 	s.add(ruleCI, findings.Error, catalog.Place{File: e.File, Line: e.Line}, "", "%s", e.Msg)
-	s.list[len(s.list)-1].Field = field
+	s.list[len(s.list)-1].Field = e.Field
 }
 
 // pipeline reads ci.yaml: which template makes which catalogs of an operator.
 func (s *catalogSet) pipeline(operator string) {
-	doc, by := s.decode(filepath.Join(s.root, "ci.yaml"), "ci.schema.json", &s.ci), map[string]string{}
+	doc, by := s.decode(filepath.Join(s.root, "ci.yaml"), "fbc.", &s.ci), map[string]string{}
+	if mode := s.ci.UpdateGraph; doc != nil && !slices.Contains([]string{"", "replaces-mode", semverMode}, mode) {
+		s.refuse(doc.Errorf("updateGraph", "%s is neither replaces-mode nor semver-mode", mode))
+	}
 	for i, m := range s.ci.FBC.Mapping {
 		field, file := fmt.Sprintf("fbc.catalog_mapping[%d]", i), filepath.Join(s.root, "catalog-templates", m.Template)
 		for _, name := range m.Catalogs {
 			if by[name] != "" {
-				s.refuse(doc, field+".catalog_names", "%s is made of two templates, %s and %s", name, by[name], m.Template)
+				s.refuse(doc.Errorf(field+".catalog_names", "%s is made of two templates, %s and %s", name, by[name],
+					m.Template))
 			}
 			by[name] = m.Template
 			if dir := filepath.Join(s.top, "catalogs", name, operator); s.committed[dir] != nil {
@@ -111,9 +104,27 @@ func (s *catalogSet) pipeline(operator string) {
 			}
 		}
 		if kind := s.kinds[file]; kind == "" {
-			s.refuse(doc, field+".template_name", "catalog-templates has no template %s", m.Template)
+			s.refuse(doc.Errorf(field+".template_name", "catalog-templates has no template %s", m.Template))
 		} else if kind != m.Type {
-			s.refuse(doc, field+".type", "%s is one of schema %s", m.Template, kind)
+			s.refuse(doc.Errorf(field+".type", "%s is one of schema %s", m.Template, kind))
+		}
+	}
+}
+
+// catalog judges a catalog by itself.
+func (s *catalogSet) catalog(dir string) {
+	s.list = append(s.list, lists.Filter(resolve.Validate(s.committed[dir]), func(f findings.Finding) bool {
+		return f.Level != findings.Note
+	})...)
+	if release := openShift(dir); release == "" || source.CompareVersions(release, "4.17") < 0 {
+		return
+	}
+	for _, p := range s.committed[dir].Packages {
+		for _, b := range p.Bundles {
+			if b.Inlined() {
+				s.add(ruleFormat, findings.Error, b.Place, "Bundle "+b.Name, "catalogs from v4.17 on must not have "+
+					"olm.bundle.object: render it with --migrate-level bundle-object-to-csv-metadata")
+			}
 		}
 	}
 }
@@ -150,7 +161,7 @@ func (s *catalogSet) graph(b *bundle.Bundle, at catalog.Place) {
 		s.add(ruleGraph, findings.Error, at, "", "it replaces %s, and no bundle of the operator is that", old)
 	}
 	for _, name := range lists.SortedUnique(append(slices.Clone(b.Channels), b.DefaultChannel)) {
-		if s.ci.UpdateGraph != "semver-mode" {
+		if s.ci.UpdateGraph != semverMode {
 			s.channel(name, channels[name])
 		}
 	}
@@ -187,23 +198,23 @@ func (s *catalogSet) channel(name string, list []release) {
 // catalogs that get it, and whether there is such a file.
 func (s *catalogSet) planned(dir string, b *bundle.Bundle) (in []string, there bool) {
 	var config releaseConfig
-	doc := s.decode(filepath.Join(dir, "release-config.yaml"), "release-config.schema.json", &config)
+	doc := s.decode(filepath.Join(dir, "release-config.yaml"), "", &config)
 	if doc == nil {
 		return nil, false
 	}
 	if !s.ci.FBC.Enabled {
-		s.refuse(doc, "", "fbc.enabled of ci.yaml is not true")
+		s.refuse(doc.Errorf("", "fbc.enabled of ci.yaml is not true"))
 	}
 	for i, t := range config.Templates {
 		field, stages := fmt.Sprintf("catalog_templates[%d]", i), []string{"Candidate", "Fast", "Stable"}
 		m := lists.Find(s.ci.FBC.Mapping, func(m mapping) bool { return m.Template == t.Template })
 		switch at := doc.Errorf(field, ""); {
 		case m.Template == "":
-			s.refuse(doc, field+".template_name", "the catalog_mapping of ci.yaml does not have %s", t.Template)
+			s.refuse(doc.Errorf(field+".template_name", "the catalog_mapping of ci.yaml does not have %s", t.Template))
 		case m.Type == "olm.semver" && len(lists.Union(stages, t.Channels)) > len(stages):
-			s.refuse(doc, field+".channels", "an olm.semver has %s", text.And(stages))
+			s.refuse(doc.Errorf(field+".channels", "an olm.semver has %s", text.And(stages)))
 		case t.DefaultChannel != "" && !slices.Contains(t.Channels, t.DefaultChannel):
-			s.refuse(doc, field+".defaultChannel", "%s is not among the channels", t.DefaultChannel)
+			s.refuse(doc.Errorf(field+".defaultChannel", "%s is not among the channels", t.DefaultChannel))
 		case m.Type != "olm.semver":
 			t.Name = b.CSV.Name
 			for _, c := range s.templates[filepath.Join(s.root, "catalog-templates", t.Template)] {
