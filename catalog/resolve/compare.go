@@ -51,7 +51,7 @@ var (
 		Text: "The content of a bundle changed under the same name",
 		Help: "Who has installed it keeps the former content. OLM does not install a version twice."}
 	ruleNotCompared = findings.Rule{ID: "bundle-not-compared", Text: "The content of a bundle is not compared",
-		Help: "One catalog holds the bundle as a directory, the other as a document."}
+		Help: "One catalog holds it as a directory, and the other has neither its objects nor olm.csv.metadata."}
 	ruleNotOffered = findings.Rule{ID: "dependency-not-offered",
 		Text: "The catalog no longer offers what a bundle requires",
 		Help: "OLM installs the bundle only if another catalog offers it."}
@@ -432,7 +432,7 @@ func (c *comparison) bundles(older, newer *catalog.Package) error {
 			return err
 		case !known:
 			c.add(ruleNotCompared, findings.Note, b.Place, object, "pass two catalogs of one form",
-				"its content is not compared: one catalog has a directory, the other a document")
+				"its content is not compared: one catalog has a directory, the other nothing but properties")
 		case !same && len(c.list) == found:
 			c.add(ruleBundleContent, findings.Warning, b.Place, object, "", "its content in the catalog changed")
 		}

@@ -72,7 +72,8 @@ func compareArchive(t *testing.T, a *txtar.Archive) []findings.Finding {
 	return list
 }
 
-// Bundles in directories are compared file by file. A directory and a document cannot be compared.
+// Bundles in directories are compared file by file, a directory and a document by what opm takes from the one into the
+// other (TestSameContent of package catalog).
 func TestCompareDirectories(t *testing.T) {
 	write := func(name, data string) *catalog.Catalog {
 		dir := filepath.Join(t.TempDir(), "bundles")
