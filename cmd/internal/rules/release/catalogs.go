@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -101,7 +102,7 @@ func catalogs(ctx context.Context, root string, bundles []*bundle.Bundle) ([]fin
 	s.say("looked at %s, %s and %s", text.Count(len(s.dirs), "bundle"), text.Count(len(s.committed), "catalog"),
 		text.Count(len(s.kinds), "template"))
 	findings.Sort(s.list)
-	return slices.Compact(s.list), s.said, ctx.Err()
+	return slices.Compact(s.list), lists.Unique(s.said), ctx.Err()
 }
 
 // bundleIn returns what a catalog has of a bundle, or nil.
@@ -158,14 +159,16 @@ func (s *catalogSet) find(root string) error {
 // read reads a catalog, or a bundle as one.
 func (s *catalogSet) read(dir string, into map[string]*catalog.Catalog) {
 	c, err := catalog.Read(s.ctx, dir, catalog.Options{})
-	if err == nil && len(c.Packages) == 0 {
-		err = c.Faulty[0]
-	}
-	if err != nil {
+	switch {
+	case err == nil && len(c.Packages) == 0:
+		s.say("not read: %v", c.Faulty[0])
+	case err != nil:
 		s.add("schema", findings.Error, catalog.Place{File: dir}, "", "not read: %v", err)
-		return
+	case !lists.Any(maps.Values(c.Packages), func(p *catalog.Package) bool { return len(p.Bundles) > 0 }):
+		s.say("%s has no bundle: it is not a whole catalog", dir)
+	default:
+		into[dir] = c
 	}
-	into[dir] = c
 }
 
 // openShift returns the release that a path names, as catalogs/v4.17/NAME does; or "".
@@ -245,7 +248,7 @@ func (s *catalogSet) release(b *bundle.Bundle, at catalog.Place, made map[string
 		s.say("%s is in no catalog and no template, and has no release-config.yaml that counts: nobody gets it", b.CSV.Name)
 	} else if len(in) == 0 && !planned {
 		for _, c := range lists.Keys(s.committed) {
-			s.stay(at, s.committed[c].Packages[b.Package], b.Channels, catalog.EntryOf(b.CSV))
+			s.stay(at, s.committed[c].Packages[b.Package], b.Channels, catalog.EntryOf(b.CSV), &b.CSV.Spec.Version.Version)
 		}
 	}
 	if releases := lists.Map(in, openShift); len(releases) > 0 {

@@ -155,7 +155,7 @@ func TestCatalogs(t *testing.T) {
 		{"a new channel", plain().bundle("1.1.0", "v2", "", ""), nil},
 
 		{"dangling", plain().bundle("1.0.1", "v1", "", "  replaces: a.v1.0.0\n").bundle("1.1.0", "v1", "", "  replaces: a.v1.0.0\n"),
-			[]string{csv("1.0.1") + ":1: error: Channel v1: dangling: nothing updates a.v1.0.1, and the head is a.v1.1.0 [release/update-graph]"}},
+			[]string{csv("1.0.1") + ":1: error: Channel v1: dangling: the head is a.v1.1.0, and nothing updates a.v1.0.1 [release/update-graph]"}},
 		{"it replaces what is not there", plain().bundle("1.1.0", "v1", `olm.skipRange: "<1.1.0"`, "  replaces: a.v1.0.9\n"),
 			[]string{csv("1.1.0") + ":1: error: it replaces a.v1.0.9, and no bundle of the operator is that [release/update-graph]"}},
 		{"updates in a circle", plain().replace(csv("1.0.0"), "annotations: {}", `annotations: {olm.skipRange: "<1.2.0"}`).

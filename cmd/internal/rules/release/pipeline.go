@@ -154,33 +154,45 @@ func (s *catalogSet) graph(b *bundle.Bundle, at catalog.Place) {
 			}
 		}
 	}
+	var config struct {
+		Organization string `json:"organization"`
+	}
+	level := findings.Warning // but for community operators
+	s.decode(filepath.Join(s.top, "config.yaml"), "organization.", &config)
+	if config.Organization == "" || strings.HasPrefix(config.Organization, "community") {
+		level = findings.Error
+	}
 	if len(names) > 1 {
-		s.add(ruleGraph, findings.Error, at, "", "the bundles have several operator names: %s", text.And(lists.Keys(names)))
+		s.add(ruleGraph, level, at, "", "the bundles have several operator names: %s", text.And(lists.Keys(names)))
 	}
 	if old := b.CSV.Spec.Replaces; !csvs[old] {
 		s.add(ruleGraph, findings.Error, at, "", "it replaces %s, and no bundle of the operator is that", old)
 	}
 	for _, name := range lists.SortedUnique(append(slices.Clone(b.Channels), b.DefaultChannel)) {
 		if s.ci.UpdateGraph != semverMode {
-			s.channel(name, channels[name])
+			s.channel(name, channels[name], level)
 		}
 	}
 }
 
 // channel finds what nothing updates, and what updates each other in a circle.
-func (s *catalogSet) channel(name string, list []release) {
+func (s *catalogSet) channel(name string, list []release, level findings.Severity) {
 	slices.SortStableFunc(list, func(a, b release) int { return a.version.Compare(b.version) })
-	var back []string // a circle has an update to what is not older
+	var dangling, back []string // a circle has an update to what is not older
 	for i, r := range list {
 		if !slices.ContainsFunc(list, func(o release) bool { return o.updates(r) }) && i+1 < len(list) {
-			s.add(ruleGraph, findings.Error, r.Place, "Channel "+name, "dangling: nothing updates %s, and the head is %s",
-				r.Name, list[len(list)-1].Name)
+			dangling = append(dangling, r.Name)
 		}
 		for _, o := range list[i:] {
 			if r.updates(o) {
 				back = append(back, r.Name+" updates "+o.Name)
 			}
 		}
+	}
+	if len(dangling) > 0 {
+		at := lists.Find(list, func(r release) bool { return r.Name == dangling[0] }).Place
+		s.add(ruleGraph, level, at, "Channel "+name, "dangling: the head is %s, and nothing updates %s",
+			list[len(list)-1].Name, text.FirstOf(3, dangling))
 	}
 	if _, circular := lists.Order(len(list), func(i int) (next []int) {
 		for j, o := range list {
@@ -190,7 +202,7 @@ func (s *catalogSet) channel(name string, list []release) {
 		}
 		return next
 	}); circular {
-		s.add(ruleGraph, findings.Error, list[0].Place, "Channel "+name, "updates form a circle: %s", text.And(back))
+		s.add(ruleGraph, level, list[0].Place, "Channel "+name, "updates form a circle: %s", text.And(back))
 	}
 }
 
@@ -218,7 +230,7 @@ func (s *catalogSet) planned(dir string, b *bundle.Bundle) (in []string, there b
 		case m.Type != "olm.semver":
 			t.Name = b.CSV.Name
 			for _, c := range s.templates[filepath.Join(s.root, "catalog-templates", t.Template)] {
-				s.stay(catalog.Place{File: at.File, Line: at.Line}, s.committed[c].Packages[b.Package], t.Channels, t.Entry)
+				s.stay(catalog.Place{File: at.File, Line: at.Line}, s.committed[c].Packages[b.Package], t.Channels, t.Entry, nil)
 			}
 		}
 		for _, name := range m.Catalogs {
@@ -228,25 +240,29 @@ func (s *catalogSet) planned(dir string, b *bundle.Bundle) (in []string, there b
 	return in, true
 }
 
-// stay finds the heads of channels from which a new entry does not lead. For opm a channel whose head has only a
-// skipRange has two heads (operator-registry: alpha/model, Channel.Head).
-func (s *catalogSet) stay(at catalog.Place, p *catalog.Package, channels []string, e catalog.Entry) {
+// stay finds the heads of channels from which a new entry does not lead, but for those that are newer than a version.
+// For opm a channel whose head has only a skipRange has two heads (operator-registry: alpha/model, Channel.Head).
+func (s *catalogSet) stay(at catalog.Place, p *catalog.Package, channels []string, e catalog.Entry, v *semver.Version) {
 	for _, name := range channels {
 		if p == nil || p.Channel(name) == nil || p.Channel(name).Entry(e.Name) != nil {
 			continue
 		}
 		after := catalog.Channel{Entries: append(slices.Clone(p.Channel(name).Entries), e)}
 		for _, head := range after.Heads() {
-			why := "no replaces, skips or skipRange of it leads from there, and they stay"
-			if b := p.Bundle(head.Name); b != nil {
-				if v, ok := b.Version(); ok && e.Updates(head.Name, &v) == catalog.SkipRange {
-					why = "only its skipRange leads from there, and opm refuses a channel with two heads"
-				}
+			why, b := "no replaces, skips or skipRange of it leads from there, and they stay", p.Bundle(head.Name)
+			if b == nil {
+				continue // the new one, or what opm refuses
 			}
-			if head.Name != e.Name {
-				s.add(ruleStay, findings.Error, at, "Channel "+p.Name+"/"+name, "users run %s, and %s is new: %s", head.Name,
-					e.Name, why)
+			old, _ := b.Version()
+			if e.Updates(head.Name, &old) == catalog.SkipRange {
+				why = "only its skipRange leads from there, and opm refuses a channel with two heads"
 			}
+			if v != nil && old.GT(*v) {
+				s.say("%s is older than %s, the head of channel %s: no update is looked for", e.Name, head.Name, name)
+				continue
+			}
+			s.add(ruleStay, findings.Error, at, "Channel "+p.Name+"/"+name, "users run %s, and %s is new: %s", head.Name,
+				e.Name, why)
 		}
 	}
 }
