@@ -125,7 +125,7 @@ func (s *catalogSet) add(rule string, level findings.Severity, at catalog.Place,
 var (
 	holdsTemplate = lazy.Regexp(`chema"? *: *["']?(olm\.(?:template\.basic|semver|composite))\b`)
 	holdsCatalog  = lazy.Regexp(`chema"? *: *["']?olm\.(?:package|channel|bundle)\b`)
-	ofOpenShift   = lazy.Regexp(`(?:^|/)v(\d+\.\d+)(?:/|\.yaml$|$)`)
+	ofOpenShift   = lazy.Regexp(`(?:^|/)v([45]\.\d+)(?:/|\.yaml$|$)`)
 )
 
 // find reads the bundles and the catalogs below a directory, and the names of the templates.
@@ -149,7 +149,9 @@ func (s *catalogSet) find(root string) error {
 		} else if m := holdsTemplate().FindSubmatch(data); m != nil {
 			s.kinds[path] = string(m[1])
 		} else if holdsCatalog().Match(data) && !strings.HasPrefix(path, at+string(filepath.Separator)) {
-			at = filepath.Dir(path)
+			if at = filepath.Dir(path); at == s.root { // others than catalogs are there, too
+				at = path
+			}
 			s.read(at, s.committed)
 		}
 		return nil
@@ -172,11 +174,12 @@ func (s *catalogSet) read(dir string, into map[string]*catalog.Catalog) {
 }
 
 // openShift returns the release that a path names, as catalogs/v4.17/NAME does; or "".
-func openShift(path string) string {
-	if m := ofOpenShift().FindStringSubmatch(filepath.ToSlash(path)); m != nil {
-		return m[1]
+func (s *catalogSet) openShift(path string) string {
+	m := ofOpenShift().FindStringSubmatch(filepath.ToSlash(strings.TrimPrefix(path, s.top)))
+	if m == nil {
+		return ""
 	}
-	return ""
+	return m[1]
 }
 
 // template compares what a template makes with its catalogs, and returns it; nil if that is not known.
@@ -184,7 +187,7 @@ func (s *catalogSet) template(file string) (made *catalog.Catalog) {
 	dirs, known := s.templates[file], append(lists.Keys(s.committed), lists.Keys(s.dirs)...)
 	if s.top == s.root && dirs == nil { // no ci.yaml says what it makes
 		dirs = lists.Filter(lists.Keys(s.committed), func(dir string) bool {
-			return len(s.committed) == 1 || openShift(dir) == openShift(file)
+			return len(s.committed) == 1 || s.openShift(dir) == s.openShift(file)
 		})
 		s.templates[file] = dirs
 	}
@@ -210,24 +213,20 @@ func (s *catalogSet) template(file string) (made *catalog.Catalog) {
 			s.list = append(s.list, wrong...)
 			return nil
 		}
-		if dir != "" {
-			s.compare(file, dir, made)
+		if dir == "" {
+			break
+		}
+		list, err := resolve.Compare(s.ctx, s.committed[dir], made)
+		if err != nil {
+			s.say("%s is not compared with %s: %v", file, dir, err)
+		}
+		list = slices.DeleteFunc(list, func(f findings.Finding) bool { return f.Rule == "package-text" })
+		if s.list = append(s.list, list...); len(list) > 0 {
+			s.add(ruleTemplate, findings.Warning, catalog.Place{File: file}, "", "%s is not what it makes, by %s: render "+
+				"it again", dir, text.Count(len(list), "difference"))
 		}
 	}
 	return made
-}
-
-func (s *catalogSet) compare(file, dir string, made *catalog.Catalog) {
-	list, err := resolve.Compare(s.ctx, s.committed[dir], made)
-	if err != nil {
-		s.say("%s is not compared with %s: %v", file, dir, err)
-	}
-	list = slices.DeleteFunc(list, func(f findings.Finding) bool { return f.Rule == "package-text" })
-	if len(list) > 0 {
-		s.add(ruleTemplate, findings.Warning, catalog.Place{File: file}, "", "%s is not what it makes, by %s: render it "+
-			"again", dir, text.Count(len(list), "difference"))
-	}
-	s.list = append(s.list, list...)
 }
 
 // release looks at the ways from the catalogs that are there to a bundle, and at what their OpenShift serves of it.
@@ -245,13 +244,13 @@ func (s *catalogSet) release(b *bundle.Bundle, at catalog.Place, made map[string
 		}
 	}
 	if len(in) == 0 && !planned && s.ci.FBC.Enabled {
-		s.say("%s is in no catalog and no template, and has no release-config.yaml that counts: nobody gets it", b.CSV.Name)
+		s.say("%s is in no catalog, no template and no release-config.yaml that counts: nobody gets it", b.CSV.Name)
 	} else if len(in) == 0 && !planned {
 		for _, c := range lists.Keys(s.committed) {
-			s.stay(at, s.committed[c].Packages[b.Package], b.Channels, catalog.EntryOf(b.CSV), &b.CSV.Spec.Version.Version)
+			s.stay(at, c, b, b.Channels, catalog.EntryOf(b.CSV), false)
 		}
 	}
-	if releases := lists.Map(in, openShift); len(releases) > 0 {
+	if releases := lists.Map(in, s.openShift); len(releases) > 0 {
 		s.served(dir, b, slices.MaxFunc(releases, source.CompareVersions))
 	}
 }

@@ -253,7 +253,7 @@ func TestCatalogsSaid(t *testing.T) {
 		{"another kind of template", published().set("operators/a/catalog-templates/c.yaml", "schema: olm.composite\n"),
 			`not rendered: operators/a/catalog-templates/c.yaml: olmgen does not know the template "olm.composite"`},
 		{"nobody gets it", published().bundle("1.1.0", "stable", "", ""),
-			"a.v1.1.0 is in no catalog and no template, and has no release-config.yaml that counts: nobody gets it"},
+			"a.v1.1.0 is in no catalog, no template and no release-config.yaml that counts: nobody gets it"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			version := "1.0.0"
@@ -282,6 +282,9 @@ func TestCatalogsOfOperator(t *testing.T) {
 		want  []string
 	}{
 		{"it leads from the head", own("  replaces: a.v1.0.0\n"), nil},
+		{"a catalog beside others", files{"a.yaml": graph1 + ofCatalog("1.0.0", metadata1), "values.yaml": "a: {{ .b }}\n",
+			"bundle/manifests/csv.yaml": own("")["bundle/manifests/csv.yaml"], "bundle/metadata/annotations.yaml": own("")["bundle/metadata/annotations.yaml"],
+			"examples/v0.2/catalog.yaml": strings.Replace(graph1, "v1.0.0", "v1.1.0", 1) + ofCatalog("1.1.0", "- {type: olm.bundle.object, value: {data: e30=}}\n")}, nil},
 		{"it does not", own(""), []string{"bundle/manifests/csv.yaml:1: error: Channel a/stable: users run a.v1.0.0, and " +
 			"a.v1.1.0 is new: no replaces, skips or skipRange of it leads from there, and they stay [release/users-stay]"}},
 		{"a template", own("  replaces: a.v1.0.0\n").set("template.yaml", strings.Replace(basic1, "  - name: a.v1.0.0\n",

@@ -116,7 +116,7 @@ func (s *catalogSet) catalog(dir string) {
 	s.list = append(s.list, lists.Filter(resolve.Validate(s.committed[dir]), func(f findings.Finding) bool {
 		return f.Level != findings.Note
 	})...)
-	if release := openShift(dir); release == "" || source.CompareVersions(release, "4.17") < 0 {
+	if release := s.openShift(dir); release == "" || source.CompareVersions(release, "4.17") < 0 {
 		return
 	}
 	for _, p := range s.committed[dir].Packages {
@@ -230,7 +230,7 @@ func (s *catalogSet) planned(dir string, b *bundle.Bundle) (in []string, there b
 		case m.Type != "olm.semver":
 			t.Name = b.CSV.Name
 			for _, c := range s.templates[filepath.Join(s.root, "catalog-templates", t.Template)] {
-				s.stay(catalog.Place{File: at.File, Line: at.Line}, s.committed[c].Packages[b.Package], t.Channels, t.Entry, nil)
+				s.stay(catalog.Place{File: at.File, Line: at.Line}, c, b, t.Channels, t.Entry, true)
 			}
 		}
 		for _, name := range m.Catalogs {
@@ -240,29 +240,32 @@ func (s *catalogSet) planned(dir string, b *bundle.Bundle) (in []string, there b
 	return in, true
 }
 
-// stay finds the heads of channels from which a new entry does not lead, but for those that are newer than a version.
-// For opm a channel whose head has only a skipRange has two heads (operator-registry: alpha/model, Channel.Head).
-func (s *catalogSet) stay(at catalog.Place, p *catalog.Package, channels []string, e catalog.Entry, v *semver.Version) {
+// stay finds the heads of channels of a catalog from which the entry of a new bundle does not lead. For opm a channel
+// whose head has only a skipRange has two heads (operator-registry: alpha/model, Channel.Head). What is older than a
+// head may be no update.
+func (s *catalogSet) stay(at catalog.Place, dir string, b *bundle.Bundle, channels []string, e catalog.Entry,
+	update bool) {
+	p := s.committed[dir].Packages[b.Package]
 	for _, name := range channels {
 		if p == nil || p.Channel(name) == nil || p.Channel(name).Entry(e.Name) != nil {
 			continue
 		}
 		after := catalog.Channel{Entries: append(slices.Clone(p.Channel(name).Entries), e)}
 		for _, head := range after.Heads() {
-			why, b := "no replaces, skips or skipRange of it leads from there, and they stay", p.Bundle(head.Name)
-			if b == nil {
+			why, has := "no replaces, skips or skipRange of it leads from there, and they stay", p.Bundle(head.Name)
+			if has == nil {
 				continue // the new one, or what opm refuses
 			}
-			old, _ := b.Version()
+			old, _ := has.Version()
 			if e.Updates(head.Name, &old) == catalog.SkipRange {
 				why = "only its skipRange leads from there, and opm refuses a channel with two heads"
 			}
-			if v != nil && old.GT(*v) {
+			if !update && old.GT(b.CSV.Spec.Version.Version) {
 				s.say("%s is older than %s, the head of channel %s: no update is looked for", e.Name, head.Name, name)
 				continue
 			}
-			s.add(ruleStay, findings.Error, at, "Channel "+p.Name+"/"+name, "users run %s, and %s is new: %s", head.Name,
-				e.Name, why)
+			s.add(ruleStay, findings.Error, at, "Channel "+p.Name+"/"+name, "users run %s, and %s is new: %s",
+				head.Name, e.Name, why)
 		}
 	}
 }
