@@ -252,6 +252,8 @@ func TestCatalogsSaid(t *testing.T) {
 			"not rendered: " + template + ": nothing says what a.v2.0.0 is: no directory beside ci.yaml, and no published catalog has it"},
 		{"another kind of template", published().set("operators/a/catalog-templates/c.yaml", "schema: olm.composite\n"),
 			`not rendered: operators/a/catalog-templates/c.yaml: olmgen does not know the template "olm.composite"`},
+		{"a catalog that is not there", published().replace("operators/a/ci.yaml", "v4.16, ", "v4.16, v4.23, "),
+			"not compared with basic.yaml: catalogs/v4.23/a is not there, or not read"},
 		{"nobody gets it", published().bundle("1.1.0", "stable", "", ""),
 			"a.v1.1.0 is in no catalog, no template and no release-config.yaml that counts: nobody gets it"},
 	} {

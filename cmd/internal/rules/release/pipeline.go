@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
@@ -99,9 +100,12 @@ func (s *catalogSet) pipeline(operator string) {
 					m.Template))
 			}
 			by[name] = m.Template
-			if dir := filepath.Join(s.top, "catalogs", name, operator); s.committed[dir] != nil {
-				s.templates[file] = append(s.templates[file], dir)
+			dir := filepath.Join(s.top, "catalogs", name, operator)
+			if s.committed[dir] == nil {
+				s.say("not compared with %s: %s is not there, or not read", m.Template, dir)
+				continue
 			}
+			s.templates[file] = append(s.templates[file], dir)
 		}
 		if kind := s.kinds[file]; kind == "" {
 			s.refuse(doc.Errorf(field+".template_name", "catalog-templates has no template %s", m.Template))
@@ -132,10 +136,11 @@ func (s *catalogSet) catalog(dir string) {
 // release is a bundle in a channel.
 type release struct {
 	catalog.Entry
+	edges   olm.Edges
 	version semver.Version
 }
 
-func (r release) updates(o release) bool { return r.Updates(o.Name, &o.version) != catalog.NoEdge }
+func (r release) updates(o release) bool { return r.edges.Field(o.Name, &o.version) != "" }
 
 // graph asks what the pipeline asks of a bundle without file-based catalogs (static_tests/community/operator.py and
 // bundle.py, static_tests/common/bundle.py).
@@ -150,7 +155,9 @@ func (s *catalogSet) graph(b *bundle.Bundle, at catalog.Place) {
 			v, _ := p.Bundles[0].Version()
 			csvs[p.Bundles[0].Name], names[name] = true, true
 			for _, ch := range p.Channels {
-				channels[ch.Name] = append(channels[ch.Name], release{ch.Entries[0], v})
+				e := ch.Entries[0]
+				edges := olm.NewEdges(e.Replaces, e.Skips, e.SkipRange)
+				channels[ch.Name] = append(channels[ch.Name], release{e, edges, v})
 			}
 		}
 	}
