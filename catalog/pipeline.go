@@ -334,8 +334,8 @@ func (t *template) imaged(image string) *Bundle {
 	tagged := tag != "" && !strings.Contains(image, "@")
 	for _, p := range t.known {
 		for _, b := range p.Bundles {
-			dir := strings.TrimPrefix(filepath.Base(b.origin.dir), "v")
-			if b.origin.open != nil && tagged && dir == strings.TrimPrefix(tag, "v") {
+			if tagged && b.origin != nil && b.origin.open != nil &&
+				strings.TrimPrefix(filepath.Base(b.origin.dir), "v") == strings.TrimPrefix(tag, "v") {
 				return b.from(image)
 			}
 		}
@@ -410,6 +410,11 @@ func (t *template) basic(ctx context.Context, entries []json.RawMessage) (*Packa
 				return nil, unknownBundle(e.Name)
 			}
 			p.add(b)
+		}
+	}
+	for _, name := range lists.Keys(imaged) { // opm refuses what is in no channel
+		if p.Bundle(name) == nil {
+			p.add(imaged[name])
 		}
 	}
 	if len(p.Bundles) > images {

@@ -37,9 +37,8 @@ const fromPipelines = "Source: redhat-openshift-ecosystem/operator-pipelines, op
 // catalogRules explains the findings of catalogs, beside resolve.CatalogRules, resolve.ComparisonRules and
 // fit.RuleRemoved.
 var catalogRules = []findings.Rule{
-	{ID: ruleGraph, Text: "the bundles of an operator without file-based catalogs do not make one update graph",
-		Help: "Dangling bundles, circles, a replaces that is not there, several operator names. " + fromPipelines +
-			"static_tests/community, static_tests/common."},
+	{ID: ruleGraph, Text: "bundles without file-based catalogs dangle, go round, replace none, or have several names",
+		Help: fromPipelines + "static_tests/community, static_tests/common."},
 	{ID: ruleStay, Text: "nothing leads from what users run to the new release",
 		Help: "Source: operator-registry, alpha/model; OLM, pkg/controller/registry/resolver/resolver.go."},
 	{ID: ruleFormat, Text: "a catalog from v4.17 on holds bundles as olm.bundle.object",
@@ -250,16 +249,13 @@ func (s *catalogSet) release(b *bundle.Bundle, at catalog.Place, made map[string
 			s.stay(at, c, b, b.Channels, catalog.EntryOf(b.CSV), false)
 		}
 	}
+	newest := ""
 	if releases := lists.Map(in, s.openShift); len(releases) > 0 {
-		s.served(dir, b, slices.MaxFunc(releases, source.CompareVersions))
+		newest = slices.MaxFunc(releases, source.CompareVersions)
 	}
-}
-
-// served finds what the bundle in a directory has of APIs that a release of OpenShift does not serve.
-func (s *catalogSet) served(dir string, b *bundle.Bundle, release string) {
-	cluster, _ := fit.GivenBy("", release, "").Read() // of one that is not known nothing is said
+	cluster, _ := fit.GivenBy("", newest, "").Read() // of one that is not known nothing is said
 	for _, f := range fit.Removed(b.Shipped(), cluster) {
-		f.File, f.Message = filepath.Join(dir, filepath.FromSlash(f.File)), f.Message+" (catalog v"+release+")"
+		f.File, f.Message = filepath.Join(dir, filepath.FromSlash(f.File)), f.Message+" (catalog v"+newest+")"
 		s.list = append(s.list, f)
 	}
 }

@@ -214,6 +214,8 @@ func TestCatalogs(t *testing.T) {
 				"- schema: olm.bundle\n  image: r.example.com/a:1.1.0\n- schema: olm.bundle"), []string{
 			template + `:10: error: Package a: invalid channel "stable": multiple channel heads found in graph: a.v1.0.0, a.v1.1.0 [several-heads]`,
 			template + ":11: note: Channel a/stable: a.v1.1.0 replaces v1.0.0, which is not in the channel [dangling-replaces]"}},
+		{"a bundle in no channel", published().bundle("1.1.0", "stable", "", "").set(template, basic1+"- schema: olm.bundle\n  image: r.example.com/a:1.1.0\n"), []string{
+			csv("1.1.0") + `:1: error: Package a: package "a", bundle "a.v1.1.0" not found in any channel entries [no-entry]`}},
 		{"a deprecation of nothing", published().replace(template, "- schema: olm.bundle", "- schema: olm.deprecations\n  package: a\n  entries:\n"+
 			"  - reference: {schema: olm.bundle, name: a.v0.9.0}\n    message: old\n- schema: olm.bundle"), []string{
 			template + `:14: error: Package a: cannot deprecate bundle "a.v0.9.0" for package "a": bundle not found [deprecation]`}},
@@ -289,8 +291,8 @@ func TestCatalogsOfOperator(t *testing.T) {
 			"examples/v0.2/catalog.yaml": strings.Replace(graph1, "v1.0.0", "v1.1.0", 1) + ofCatalog("1.1.0", "- {type: olm.bundle.object, value: {data: e30=}}\n")}, nil},
 		{"it does not", own(""), []string{"bundle/manifests/csv.yaml:1: error: Channel a/stable: users run a.v1.0.0, and " +
 			"a.v1.1.0 is new: no replaces, skips or skipRange of it leads from there, and they stay [release/users-stay]"}},
-		{"a template", own("  replaces: a.v1.0.0\n").set("template.yaml", strings.Replace(basic1, "  - name: a.v1.0.0\n",
-			"  - name: a.v1.1.0\n    skips: [a.v1.0.0]\n", 1)), []string{
+		{"a template", own("  replaces: a.v1.0.0\n").set("template.yaml", strings.NewReplacer("  - name: a.v1.0.0\n",
+			"  - name: a.v1.1.0\n    skips: [a.v1.0.0]\n", "a:1.0.0", "a:1.1.0").Replace(basic1)), []string{
 			"template.yaml: warning: catalog is not what it makes, by 3 differences: render it again [release/template]",
 			"template.yaml:6: warning: Channel a/stable: gone: a.v1.0.0 [entry-removed]",
 			"template.yaml:6: note: Channel a/stable: new: a.v1.1.0 [entry-added]",
