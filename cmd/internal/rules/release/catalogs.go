@@ -212,17 +212,8 @@ func (s *catalogSet) template(file string) (made *catalog.Catalog) {
 			s.list = append(s.list, wrong...)
 			return nil
 		}
-		if dir == "" {
-			break
-		}
-		list, err := resolve.Compare(s.ctx, s.committed[dir], made)
-		if err != nil {
-			s.say("%s is not compared with %s: %v", file, dir, err)
-		}
-		list = slices.DeleteFunc(list, func(f findings.Finding) bool { return f.Rule == "package-text" })
-		if s.list = append(s.list, list...); len(list) > 0 {
-			s.add(ruleTemplate, findings.Warning, catalog.Place{File: file}, "", "%s is not what it makes, by %s: render "+
-				"it again", dir, text.Count(len(list), "difference"))
+		if dir != "" {
+			s.compare(file, dir, made)
 		}
 	}
 	return made

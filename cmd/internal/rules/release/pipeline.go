@@ -133,6 +133,19 @@ func (s *catalogSet) catalog(dir string) {
 	}
 }
 
+// compare compares what a template makes with a catalog.
+func (s *catalogSet) compare(file, dir string, made *catalog.Catalog) {
+	list, err := resolve.Compare(s.ctx, s.committed[dir], made)
+	if err != nil {
+		s.say("%s is not compared with %s: %v", file, dir, err)
+	}
+	list = slices.DeleteFunc(list, func(f findings.Finding) bool { return f.Rule == "package-text" })
+	if s.list = append(s.list, list...); len(list) > 0 {
+		s.add(ruleTemplate, findings.Warning, catalog.Place{File: file}, "", "%s is not what it makes, by %s: render "+
+			"it again", dir, text.Count(len(list), "difference"))
+	}
+}
+
 // release is a bundle in a channel.
 type release struct {
 	catalog.Entry
