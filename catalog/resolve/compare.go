@@ -418,7 +418,7 @@ func (c *comparison) bundles(older, newer *catalog.Package) error {
 		}
 		object := "Bundle " + b.Name
 		found := len(c.list)
-		if old.Image != b.Image {
+		if old.Image != b.Image && !unpacked(old) && !unpacked(b) {
 			c.add(ruleBundleImage, findings.Warning, b.Place, object, "", "image %s, was %s", or(b.Image),
 				or(old.Image))
 		}
@@ -439,6 +439,9 @@ func (c *comparison) bundles(older, newer *catalog.Package) error {
 	}
 	return nil
 }
+
+// unpacked reports whether a bundle is a directory, which has no image.
+func unpacked(b *catalog.Bundle) bool { return b.Image == "" && b.Objects && !b.Inlined() }
 
 // changedProperties returns the types of the properties that only one of the bundles has.
 func changedProperties(older, newer *catalog.Bundle) []string {

@@ -110,6 +110,7 @@ func TestCompareDirectories(t *testing.T) {
 		{bundles, write("", ""), ""},
 		{bundles, write("manifests/more.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\n"), "bundle-content-changed"},
 		{image(true), image(false), "bundle-not-compared"},
+		{image(true), bundles, ""},
 	} {
 		list, err := resolve.Compare(t.Context(), c.older, c.newer)
 		if err != nil {
