@@ -56,7 +56,9 @@ func readBundles(ctx context.Context, dir string, o Options) (*Catalog, error) {
 			apis, again = n.grow(c)
 		}
 	}
-	c.arrange(ctx, read, o)
+	if !source.IsAnnotated(dir) { // one bundle alone is no package with a graph
+		c.arrange(ctx, read, o)
+	}
 	for _, f := range left {
 		c.left = append(c.left, f.packages...)
 	}

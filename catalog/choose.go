@@ -40,7 +40,8 @@ func (c Choice) Deprecations() (list []string) {
 
 // errNotCatalog is why nothing can be chosen from files without the schemas of a catalog.
 var errNotCatalog = hint(errors.New("not a file-based catalog: it has no olm.package, olm.channel or olm.bundle"),
-	"name a file, a directory or an image with a catalog, or a directory that has bundles below it")
+	"name a file, a directory or an image with a catalog, or a directory that has bundles and catalog-templates below "+
+		"it")
 
 // Choose returns the bundle that a package, channel and version mean. An empty package is the only one of the catalog,
 // an empty channel the default channel, an empty version the channel head. A version is a version or the name of a

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,8 @@ import (
 	"maps"
 	"reflect"
 	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/source"
@@ -231,12 +234,18 @@ func (p *Package) SameText(ctx context.Context, o *Package) (bool, error) {
 }
 
 // SameContent compares all that two catalogs hold of two bundles: their documents, or the files of their directories.
-// It is not known of contents in two forms, a directory and a document.
+// Of a directory and a document it compares what olm.csv.metadata has. It is not known of a document without that.
 func (b *Bundle) SameContent(ctx context.Context, o *Bundle) (same, known bool, err error) {
 	x, y := b.origin, o.origin
 	switch {
-	case x == nil || y == nil || (x.open == nil) != (y.open == nil):
+	case x == nil || y == nil:
 		return false, false, nil
+	case x == y:
+		return true, true, nil
+	case x.open == nil && y.open != nil:
+		return o.rendersTo(ctx, b)
+	case x.open != nil && y.open == nil:
+		return b.rendersTo(ctx, o)
 	case x.open == nil:
 		same, err = sameDocument(ctx, x, y)
 		return same, true, err
@@ -247,6 +256,36 @@ func (b *Bundle) SameContent(ctx context.Context, o *Bundle) (same, known bool, 
 	}
 	filesY, err := y.allFiles()
 	return maps.EqualFunc(filesX, filesY, bytes.Equal), true, err
+}
+
+// rendersTo reports whether a document holds what olm.csv.metadata has of the bundle of a directory (operator-registry:
+// alpha/property/property.go).
+func (b *Bundle) rendersTo(ctx context.Context, document *Bundle) (same, known bool, err error) {
+	if !document.HasCSV() {
+		return false, false, nil
+	}
+	var x, y json.RawMessage
+	if x, err = b.described(ctx); err == nil {
+		y, err = document.described(ctx)
+	}
+	return bytes.Equal(x, y), true, err
+}
+
+func (b *Bundle) described(ctx context.Context) (json.RawMessage, error) {
+	data, err := b.CSV(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all, d v1alpha1.ClusterServiceVersion
+	err = json.Unmarshal(data, &all)
+	from, to := &all.Spec, &d.Spec
+	d.Annotations, d.Labels = all.Annotations, all.Labels
+	to.CustomResourceDefinitions, to.APIServiceDefinitions = from.CustomResourceDefinitions, from.APIServiceDefinitions
+	to.InstallModes, to.DisplayName, to.Description = from.InstallModes, from.DisplayName, from.Description
+	to.Keywords, to.Links, to.Maintainers = from.Keywords, from.Links, from.Maintainers
+	to.Maturity, to.MinKubeVersion, to.Provider = from.Maturity, from.MinKubeVersion, from.Provider
+	data, failed := json.Marshal(d)
+	return data, cmp.Or(err, failed)
 }
 
 // sameDocument reports whether two documents hold the same values, but for some fields.

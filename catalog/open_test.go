@@ -151,8 +151,8 @@ func TestCatalogChoiceThatFails(t *testing.T) {
 	}{
 		{"no such package", "x: y\n---\n" + head, choose("etc", "", ""), `c.yaml: no package "etc"; there are etcd`},
 		{"several packages", "x: y\n---\n" + head + "{schema: olm.package, name: other}", Options{}, "c.yaml: the catalog has 2 packages\nhint: choose a package: etcd, other"},
-		{"no catalog", "x: y", Options{}, "c.yaml: not a file-based catalog: it has no olm.package, olm.channel or olm.bundle\nhint: name a file, a directory or an image with a catalog, or a directory that has bundles below it"},
-		{"nothing", "", Options{}, "c.yaml: not a file-based catalog: it has no olm.package, olm.channel or olm.bundle\nhint: name a file, a directory or an image with a catalog, or a directory that has bundles below it"},
+		{"no catalog", "x: y", Options{}, "c.yaml: not a file-based catalog: it has no olm.package, olm.channel or olm.bundle\nhint: name a file, a directory or an image with a catalog, or a directory that has bundles and catalog-templates below it"},
+		{"nothing", "", Options{}, "c.yaml: not a file-based catalog: it has no olm.package, olm.channel or olm.bundle\nhint: name a file, a directory or an image with a catalog, or a directory that has bundles and catalog-templates below it"},
 		{"no such channel", "x: y\n---\n" + channel("[{name: a}]"), choose("", "beta", ""), `c.yaml: package "etcd" has no channel "beta"; there are alpha`},
 		{"the default channel is not there", "x: y\n---\n" + head, Options{}, `c.yaml: package "etcd" has no channel "alpha"; there are none`},
 		{"no default channel", "x: y\n---\n{schema: olm.package, name: etcd}\n---\n{schema: olm.channel, package: etcd, name: a}\n---\n{schema: olm.channel, package: etcd, name: b}", Options{},

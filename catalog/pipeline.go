@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/whole"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -219,12 +221,26 @@ func (p *Package) dropStray() {
 	}
 }
 
-// template makes a package of the bundles of its directory, and of its published catalog.
+// template makes a package of the bundles that are known.
 type template struct {
-	name      string // of its file
-	data      []byte
-	have      *Package // of the directory; nil if it has no bundles
-	published *Package // nil: there is none
+	name  string // of its file
+	data  []byte
+	known []*Package // of two that have a bundle, the first counts
+}
+
+// FromTemplate returns the catalog that opm makes of a template, which is an olm.template.basic or an olm.semver: data
+// is what its file has. Catalogs say what its images are; of two that have one, the first counts. The error is an
+// fs.ErrNotExist if none of them has a bundle that the template names.
+func FromTemplate(ctx context.Context, file string, data []byte, known ...*Catalog) (*Catalog, error) {
+	t := &template{name: file, data: data}
+	for _, c := range known {
+		t.known = append(t.known, c.sorted()...)
+	}
+	p, err := t.render(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return &Catalog{Packages: map[string]*Package{p.Name: p}}, nil
 }
 
 // fromTemplate replaces a package by the one that its template makes, with the bundles of its directory or of the
@@ -244,10 +260,7 @@ func (c *Catalog) fromTemplate(ctx context.Context, ci *pipeline, packages []*Pa
 	case !filepath.IsLocal(file):
 		return errors.New("fbc.catalog_mapping names no template of " + templatesDir)
 	}
-	t := &template{name: filepath.Join(ci.dir, templatesDir, file)}
-	if len(packages) == 1 {
-		t.have = packages[0]
-	}
+	t := &template{name: filepath.Join(ci.dir, templatesDir, file), known: packages}
 	var err error
 	if t.data, err = whole.ReadFile(t.name, budget.CatalogDoc); err != nil {
 		return err
@@ -259,15 +272,15 @@ func (c *Catalog) fromTemplate(ctx context.Context, ci *pipeline, packages []*Pa
 			return err
 		}
 		if names := served.Names(); len(names) == 1 {
-			t.published = served.Packages[names[0]]
+			t.known = append(slices.Clone(packages), served.Packages[names[0]])
 		}
 	}
 	p, err := t.render(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %w", t.name, err)
 	}
-	if t.have != nil {
-		delete(c.Packages, t.have.Name)
+	for _, have := range packages {
+		delete(c.Packages, have.Name)
 	}
 	c.Packages[p.Name] = p
 	return nil
@@ -307,27 +320,28 @@ func (p *Package) add(b *Bundle) {
 
 // named returns a bundle by its name, or nil.
 func (t *template) named(name string) *Bundle {
-	for _, p := range []*Package{t.have, t.published} {
-		if p != nil && p.Bundle(name) != nil {
-			return p.Bundle(name)
+	for _, p := range t.known {
+		if b := p.Bundle(name); b != nil {
+			return b
 		}
 	}
 	return nil
 }
 
-// imaged returns the bundle of an image: that of the directory that its tag names, or of the published catalog.
+// imaged returns the bundle of an image: that of the directory that its tag names, or of a published catalog.
 func (t *template) imaged(image string) *Bundle {
 	_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
-	if t.have != nil && tag != "" && !strings.Contains(image, "@") {
-		for _, b := range t.have.Bundles {
-			dir := filepath.Base(b.origin.dir)
-			if dir == tag || strings.TrimPrefix(dir, "v") == strings.TrimPrefix(tag, "v") {
+	tagged := tag != "" && !strings.Contains(image, "@")
+	for _, p := range t.known {
+		for _, b := range p.Bundles {
+			if tagged && b.origin != nil && b.origin.open != nil &&
+				strings.TrimPrefix(filepath.Base(b.origin.dir), "v") == strings.TrimPrefix(tag, "v") {
 				return b.from(image)
 			}
 		}
 	}
-	if t.published != nil {
-		for _, b := range t.published.Bundles {
+	for _, p := range t.known {
+		for _, b := range p.Bundles {
 			if b.Image == image {
 				return t.named(b.Name).from(image)
 			}
@@ -348,9 +362,10 @@ func (b *Bundle) from(image string) *Bundle {
 func (t *template) basic(ctx context.Context, entries []json.RawMessage) (*Package, error) {
 	var documents []byte
 	images, imaged := 0, map[string]*Bundle{}
-	for _, e := range entries {
-		var head struct{ Schema, Image string }
-		if err := json.Unmarshal(e, &head); err != nil {
+	named := make([]struct{ Schema, Image, Name string }, len(entries))
+	for i, e := range entries {
+		head := &named[i]
+		if err := json.Unmarshal(e, head); err != nil {
 			return nil, err
 		}
 		if head.Schema != SchemaBundle {
@@ -380,6 +395,11 @@ func (t *template) basic(ctx context.Context, entries []json.RawMessage) (*Packa
 		return nil, fmt.Errorf("it is of %s, and must be of one", text.Count(len(names), "package"))
 	}
 	p := c.Packages[names[0]]
+	if docs, err := manifest.ReadFile(t.name, t.data, whole.Limits(budget.CatalogDoc)); err == nil && len(docs) > 0 {
+		for i, head := range named {
+			p.locate(head.Schema, head.Name, docs[0], fmt.Sprintf("entries[%d]", i))
+		}
+	}
 	for _, ch := range p.Channels {
 		for _, e := range ch.Entries {
 			if p.Bundle(e.Name) != nil {
@@ -387,9 +407,14 @@ func (t *template) basic(ctx context.Context, entries []json.RawMessage) (*Packa
 			}
 			b := cmp.Or(imaged[e.Name], t.named(e.Name))
 			if b == nil {
-				return nil, t.unknown(e.Name)
+				return nil, unknownBundle(e.Name)
 			}
 			p.add(b)
+		}
+	}
+	for _, name := range lists.Keys(imaged) { // opm refuses what is in no channel
+		if p.Bundle(name) == nil {
+			p.add(imaged[name])
 		}
 	}
 	if len(p.Bundles) > images {
@@ -399,7 +424,31 @@ func (t *template) basic(ctx context.Context, entries []json.RawMessage) (*Packa
 	return p, nil
 }
 
-func (t *template) unknown(name string) error {
-	return fmt.Errorf("nothing says what %s is: no directory beside %s, and no published catalog has it", name,
+// locate sets the lines of a document that is a field of a template.
+func (p *Package) locate(schema, name string, d *manifest.Document, field string) {
+	line := d.Errorf(field, "").Line
+	switch ch := p.Channel(name); {
+	case schema == SchemaPackage:
+		p.Line = line
+	case schema == SchemaChannel && ch != nil:
+		ch.Line = line
+		for i := range ch.Entries {
+			ch.Entries[i].Line = d.Errorf(fmt.Sprintf("%s.entries[%d]", field, i), "").Line
+		}
+	case schema == SchemaDeprecations:
+		for i := range p.Deprecations {
+			p.Deprecations[i].Line = d.Errorf(fmt.Sprintf("%s.entries[%d]", field, i), "").Line
+		}
+	}
+}
+
+// unknownBundle is the name or the image of a bundle that nothing describes.
+type unknownBundle string
+
+func (u unknownBundle) Error() string {
+	return fmt.Sprintf("nothing says what %s is: no directory beside %s, and no published catalog has it", string(u),
 		pipelineFile)
 }
+
+// Is has the bundle be one that does not exist here.
+func (unknownBundle) Is(err error) bool { return err == fs.ErrNotExist }

@@ -1,12 +1,16 @@
 package catalog_test
 
 import (
+	"encoding/base64"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"sigs.k8s.io/yaml"
 
@@ -336,5 +340,96 @@ func TestTemplateFault(t *testing.T) {
 	}
 	if err := c.Missing("a"); err == nil || !strings.Contains(err.Error(), "its channels have 1 bundle, and it names 0 images") {
 		t.Error(err)
+	}
+}
+
+// What FromTemplate makes has the lines of the template.
+func TestFromTemplate(t *testing.T) {
+	const text = `schema: olm.template.basic
+entries:
+- schema: olm.channel
+  package: a
+  name: stable
+  entries:
+  - name: a.v0.8.0
+  - name: a.v0.9.0
+    replaces: a.v0.8.0
+- schema: olm.package
+  name: a
+  defaultChannel: stable
+- schema: olm.deprecations
+  package: a
+  entries:
+  - {reference: {schema: olm.channel, name: old}, message: gone}
+- schema: olm.bundle
+  image: r.example.com/a@sha256:0000000000000000000000000000000000000000000000000000000000000009
+- schema: olm.bundle
+  image: r.example.com/a:v0.8.0
+`
+	files := map[string]string{"operators/catalog.yaml": publishedA}
+	versionDir(files, "a", "0.8.0", "stable", "")
+	known := readOperators(t, files)
+	dir := t.TempDir()
+	writeFiles(t, dir, files)
+	old, err := catalog.Read(t.Context(), filepath.Join(dir, "operators", "a", "0.8.0"), catalog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := catalog.FromTemplate(t.Context(), "t.yaml", []byte(text), known, old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := c.Packages["a"]
+	if p == nil || p.Line != 10 || p.Channels[0].Line != 3 || p.Channels[0].Entries[1].Line != 8 || p.Deprecations[0].Line != 16 ||
+		p.Deprecations[0].File != "t.yaml" || len(p.Bundles) != 2 || p.Bundles[0].Image != "r.example.com/a:v0.8.0" {
+		t.Errorf("%+v", p)
+	}
+	if f := c.Faults(); len(f) != 1 || f[0].Rule != "deprecation" || f[0].Line != 16 {
+		t.Errorf("%+v", f)
+	}
+	if _, err := catalog.FromTemplate(t.Context(), "t.yaml", []byte(text), known); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	if _, err := catalog.FromTemplate(t.Context(), "t.yaml", []byte("schema: [\n")); err == nil || errors.Is(err, fs.ErrNotExist) ||
+		!strings.HasPrefix(err.Error(), "t.yaml: ") {
+		t.Error(err)
+	}
+}
+
+// The content of a directory and of a document is the same if opm makes the one of the other.
+func TestSameContent(t *testing.T) {
+	files := map[string]string{}
+	versionDir(files, "a", "1.0.0", "stable", "")
+	csv := base64.StdEncoding.EncodeToString([]byte(files["operators/a/1.0.0/manifests/csv.yaml"]))
+	dir := readOperators(t, files).Packages["a"].Bundle("a.v1.0.0")
+	const metadata = "{type: olm.csv.metadata, value: {displayName: %s, apiServiceDefinitions: {}, provider: {}, installModes: " +
+		"[{type: AllNamespaces, supported: %t}]}}"
+	for _, test := range []struct {
+		name, property string
+		same, known    bool
+	}{
+		{"metadata", fmt.Sprintf(metadata, "a", true), true, true},
+		{"another name", fmt.Sprintf(metadata, "b", true), false, true},
+		{"another install mode", fmt.Sprintf(metadata, "a", false), false, true},
+		{"an object", "{type: olm.bundle.object, value: {data: " + csv + "}}", true, true},
+		{"neither", "{type: olm.gvk, value: {group: g, kind: K, version: v1}}", false, false},
+	} {
+		text := strings.Replace(publishedA, "properties: [", "properties: ["+test.property+", ", 1)
+		c, err := catalog.ReadFS(t.Context(), fstest.MapFS{"c.yaml": {Data: []byte(text)}}, catalog.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		document := c.Packages["a"].Bundles[0]
+		for i := range 2 {
+			of := [2]*catalog.Bundle{dir, document}
+			same, known, err := of[i].SameContent(t.Context(), of[1-i])
+			if same != test.same || known != test.known || err != nil {
+				t.Errorf("%s: %t, %t, %v", test.name, same, known, err)
+			}
+		}
+	}
+	same, known, err := dir.SameContent(t.Context(), dir)
+	if !same || !known || err != nil {
+		t.Errorf("%t, %t, %v", same, known, err)
 	}
 }

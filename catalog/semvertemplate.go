@@ -46,10 +46,8 @@ func (t *template) semver(s *semverTemplate) (*Package, error) {
 	}
 	prefer := cmp.Or(s.DefaultChannelTypePreference, kinds[len(kinds)-1])
 	p := &Package{Place: t.place(), Declared: true}
-	for _, known := range []*Package{t.have, t.published} {
-		if known != nil && p.Name == "" {
-			p.Name = known.Name
-		}
+	if len(t.known) > 0 {
+		p.Name = t.known[0].Name
 	}
 	var channels []semverChannel
 	for stage, of := range []struct{ Bundles []struct{ Image string } }{s.Candidate, s.Fast, s.Stable} {
@@ -58,7 +56,7 @@ func (t *template) semver(s *semverTemplate) (*Package, error) {
 		for _, image := range of.Bundles {
 			b := t.imaged(image.Image)
 			if b == nil {
-				return nil, t.unknown(image.Image)
+				return nil, unknownBundle(image.Image)
 			}
 			v, ok := b.Version()
 			if !ok || bundles[keyOf(v)] != nil {

@@ -51,7 +51,7 @@ var (
 		Text: "The content of a bundle changed under the same name",
 		Help: "Who has installed it keeps the former content. OLM does not install a version twice."}
 	ruleNotCompared = findings.Rule{ID: "bundle-not-compared", Text: "The content of a bundle is not compared",
-		Help: "One catalog holds the bundle as a directory, the other as a document."}
+		Help: "One catalog holds it as a directory, and the other has neither its objects nor olm.csv.metadata."}
 	ruleNotOffered = findings.Rule{ID: "dependency-not-offered",
 		Text: "The catalog no longer offers what a bundle requires",
 		Help: "OLM installs the bundle only if another catalog offers it."}
@@ -418,7 +418,7 @@ func (c *comparison) bundles(older, newer *catalog.Package) error {
 		}
 		object := "Bundle " + b.Name
 		found := len(c.list)
-		if old.Image != b.Image {
+		if old.Image != b.Image && !unpacked(old) && !unpacked(b) {
 			c.add(ruleBundleImage, findings.Warning, b.Place, object, "", "image %s, was %s", or(b.Image),
 				or(old.Image))
 		}
@@ -432,13 +432,16 @@ func (c *comparison) bundles(older, newer *catalog.Package) error {
 			return err
 		case !known:
 			c.add(ruleNotCompared, findings.Note, b.Place, object, "pass two catalogs of one form",
-				"its content is not compared: one catalog has a directory, the other a document")
+				"its content is not compared: one catalog has a directory, the other nothing but properties")
 		case !same && len(c.list) == found:
 			c.add(ruleBundleContent, findings.Warning, b.Place, object, "", "its content in the catalog changed")
 		}
 	}
 	return nil
 }
+
+// unpacked reports whether a bundle is a directory, which has no image.
+func unpacked(b *catalog.Bundle) bool { return b.Image == "" && b.Objects && !b.Inlined() }
 
 // changedProperties returns the types of the properties that only one of the bundles has.
 func changedProperties(older, newer *catalog.Bundle) []string {

@@ -72,7 +72,8 @@ func compareArchive(t *testing.T, a *txtar.Archive) []findings.Finding {
 	return list
 }
 
-// Bundles in directories are compared file by file. A directory and a document cannot be compared.
+// Bundles in directories are compared file by file, a directory and a document by what opm takes from the one into the
+// other (TestSameContent of package catalog).
 func TestCompareDirectories(t *testing.T) {
 	write := func(name, data string) *catalog.Catalog {
 		dir := filepath.Join(t.TempDir(), "bundles")
@@ -109,6 +110,7 @@ func TestCompareDirectories(t *testing.T) {
 		{bundles, write("", ""), ""},
 		{bundles, write("manifests/more.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\n"), "bundle-content-changed"},
 		{image(true), image(false), "bundle-not-compared"},
+		{image(true), bundles, ""},
 	} {
 		list, err := resolve.Compare(t.Context(), c.older, c.newer)
 		if err != nil {
