@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra/doc"
 
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/cmd/internal/rules/release"
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/predict"
@@ -145,7 +146,7 @@ func rulesPage() string {
 	for _, c := range []struct {
 		name  string
 		rules []findings.Rule
-	}{{"check", predict.Rules()}, {"diff", upgrade.Rules}, {"validate", validate.Rules()}, {"catalog validate", resolve.CatalogRules()},
+	}{{"check", predict.Rules()}, {"diff", upgrade.Rules}, {"validate", validate.Rules()}, {"validate --release", release.Rules()}, {"catalog validate", resolve.CatalogRules()},
 		{"catalog resolve", resolve.Rules()}, {"catalog diff", resolve.ComparisonRules()}} {
 		for _, r := range c.rules {
 			commands[r] = append(commands[r], c.name)

@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/beside"
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/cmd/internal/rules/policy"
+	"github.com/olmgen/olmgen/cmd/internal/rules/release"
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
@@ -35,6 +36,7 @@ type validateFlags struct {
 	target   targetFlags
 	programs programFlags
 	options  validate.Options
+	release  bool
 }
 
 func newValidate() *cobra.Command {
@@ -48,6 +50,7 @@ func newValidate() *cobra.Command {
 		"also check the rules for publication on OperatorHub.io")
 	flags.StringSliceVar(&f.options.Catalogs, "catalog-rules", nil,
 		"also ask pipelines (`NAMES`: "+strings.Join(validate.Catalogs, ", ")+")")
+	flags.BoolVar(&f.release, "release", false, "SOURCE is an operator's repository")
 	f.target.register(cmd, true)
 	f.programs.register(flags)
 	f.source.register(cmd)
@@ -74,6 +77,10 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 		f.options.Checker, f.options.API = validate.Helper{Program: program}, beside.Kubernetes{Program: program}
 	} else {
 		sayMissing(cmd, "only olmgen's own findings", err)
+	}
+	if f.release {
+		f.options.Cluster = given
+		return f.releases(cmd, refs)
 	}
 	sources, err := f.source.sources(cmd, refs)
 	if err != nil {
@@ -103,6 +110,30 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 	}
 	return f.report.finish(cmd, found{list: list, rules: validate.Rules(), what: text.Count(bundles, "bundle"),
 		unread: failed, noun: "source"})
+}
+
+// releases checks directories of operators' repositories.
+func (f *validateFlags) releases(cmd *cobra.Command, dirs []string) error {
+	if name := given(cmd, "config", "package", "channel", "version"); name != "" {
+		return &usageError{name + " cannot be given with --release", "give the directory of a repository: its " +
+			"newest bundle is judged"}
+	}
+	if f.target.profile != "" {
+		f.options.Form = fit.Form(f.target.profile.Installer())
+	}
+	f.options.Descoped = f.target.profile == generate.ProfileDescoped
+	helm := &beside.Renderer{Program: &beside.Program{Name: beside.Helm, Does: "renders charts"}}
+	var list []validate.Finding
+	bundles := 0
+	for _, dir := range dirs {
+		found, n, err := release.Check(cmd.Context(), dir, f.options, helm)
+		if err != nil {
+			return err
+		}
+		list, bundles = append(list, found...), bundles+n
+	}
+	return f.report.finish(cmd, found{list: list, rules: release.AllRules(), what: text.Count(bundles, "bundle") +
+		" and what stands beside"})
 }
 
 // validate checks one source: a bundle, or all versions of a legacy package. It returns their number.

@@ -10,6 +10,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/tree/kustomization"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/source"
 )
 
 // mostFiles is how many files and directories of a repository are looked at. Kubernetes has 30,000 without vendor.
@@ -30,13 +31,13 @@ var layouts = map[string][]string{
 	"kustomize": {"default", "base", "."},
 }
 
-// granting returns what grants rights in the repository of an operator, beside its bundle: files of kustomizations and
-// directories of charts, then files of roles.
-func granting(root string) (found []string, err error) {
+// granting returns the bundles in the repository of an operator, and what grants rights beside them: files of
+// kustomizations and directories of charts, then files of roles.
+func granting(root string) (bundles, found []string, err error) {
 	seen, roles := 0, []string(nil)
 	err = filepath.WalkDir(root+string(filepath.Separator), func(at string, e fs.DirEntry, err error) error {
 		if seen++; err != nil {
-			return &manifest.Error{File: filepath.ToSlash(at), Msg: regular.Reason(err)}
+			return &manifest.Error{File: filepath.ToSlash(filepath.Clean(at)), Msg: regular.Reason(err)}
 		} else if seen > mostFiles {
 			return &manifest.Error{File: filepath.ToSlash(root), Tip: "name the directory of one operator",
 				Msg: fmt.Sprintf("it has more than %d files and directories", mostFiles)}
@@ -51,6 +52,9 @@ func granting(root string) (found []string, err error) {
 		case seen > 1 && (name[0] == '.' || slices.Contains(notLooked, name)),
 			inChart && (name == "templates" || name == "charts"):
 			return filepath.SkipDir
+		case source.IsAnnotated(at):
+			bundles = append(bundles, filepath.Clean(at))
+			return filepath.SkipDir
 		default:
 			for _, below := range layouts[name] {
 				if file := first(filepath.Join(at, below), kustomization.Names()...); file != "" {
@@ -61,7 +65,7 @@ func granting(root string) (found []string, err error) {
 		}
 		return nil
 	})
-	return append(found, roles...), err
+	return bundles, append(found, roles...), err
 }
 
 // first returns the first file of some names in a directory, or "".

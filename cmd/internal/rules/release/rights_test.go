@@ -101,7 +101,7 @@ func chart(role string) string {
 }
 
 var cases = []struct{ name, files, want string }{
-	{"nothing", "", "\nlooked: compared with nothing: it stands beside no chart, kustomization or role.yaml\n"},
+	{"nothing", "", "\nlooked: its rights are compared with nothing: the bundle stands beside no chart, kustomization or role.yaml\n"},
 	{"equal", config(manager+"---"+users) + chart(manager+"---"+users), `
 looked: compared with the rights of charts/memcached with its default values and the dependencies that are there
 looked: compared with the rights of config/default/kustomization.yaml
@@ -185,7 +185,7 @@ func TestRights(t *testing.T) {
 				}
 			}
 			t.Chdir(root)
-			others, err := granting(".")
+			_, others, err := granting(".")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -222,7 +222,7 @@ func TestGranting(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := granting(".")
+	_, got, err := granting(".")
 	want := []string{"api/config/base/Kustomization", "chart", "config/manifests/kustomization.yml", "config/rbac/role.yaml"}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(err, diff)
@@ -230,7 +230,7 @@ func TestGranting(t *testing.T) {
 	if err := os.WriteFile("Chart.yaml", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, err = granting("."); err != nil || got[0] != "." {
+	if _, got, err = granting("."); err != nil || got[0] != "." {
 		t.Error("a chart in the root: ", got, err)
 	}
 }

@@ -114,8 +114,7 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 			"it replaces itself: OLM asks for such a release again and again, or ignores the field")))
 	}
 	list = append(list, refusals(src, b)...)
-	operator := fit.OfBundle(b)
-	operator.Namespace = b.CSV.Annotations[olm.AnnotationSuggestedNamespace]
+	operator := operatorOf(b)
 	list = slices.Concat(list, dependencyFindings(src.FS, b), ownedVersions(b), cutOff(b),
 		publication(src, b, o.Catalogs), fit.Conversions(operator))
 	for _, ask := range []func(*bundle.Bundle) ([]Finding, error){inVain, bindings} {
@@ -126,13 +125,8 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 		list = append(list, found...)
 	}
 	if o.Cluster.Known() || o.Form != "" {
-		form := cmp.Or(o.Form, o.Cluster.Form())
-		verdict, found := fit.Judge(operator, form, o.Cluster)
-		for _, f := range found {
-			f.Object, f.Hint = "", ""
-			list = append(list, f)
-		}
-		list = append(list, verdict.Finding(form, o.Cluster))
+		found, verdict := Fit(b, cmp.Or(o.Form, o.Cluster.Form()), o.Cluster)
+		list = append(append(list, found...), verdict)
 	}
 	if o.Descoped {
 		list = append(list, visibility(b)...)
@@ -152,6 +146,21 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 	}
 	examples, err := exampleFindings(ctx, o.Resources, b, list)
 	return tidy(append(list, examples...)), err
+}
+
+func operatorOf(b *bundle.Bundle) fit.Operator {
+	operator := fit.OfBundle(b)
+	operator.Namespace = b.CSV.Annotations[olm.AnnotationSuggestedNamespace]
+	return operator
+}
+
+// Fit returns what keeps the operator of a bundle from working in a cluster, and the note that says whether it works.
+func Fit(b *bundle.Bundle, form fit.Form, c fit.Cluster) (list []Finding, verdict Finding) {
+	v, list := fit.Judge(operatorOf(b), form, c)
+	for i := range list {
+		list[i].Object, list[i].Hint = "", ""
+	}
+	return list, v.Finding(form, c)
 }
 
 // refusals returns why olmgen refuses to render a bundle, and why OLM refuses to unpack it.
