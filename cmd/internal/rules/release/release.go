@@ -160,7 +160,9 @@ func (c *checker) bundle(x *opened) error {
 	if err != nil {
 		return err
 	}
-	at := func(f findings.Finding) findings.Finding { return findings.Finding{Rule: f.Rule, File: f.File, Line: f.Line} }
+	at := func(f findings.Finding) findings.Finding {
+		return findings.Finding{Rule: f.Rule, File: f.File, Line: f.Line}
+	}
 	said := lists.Set(list, at)
 	for i, cluster := range clusters {
 		if i < len(clusters)-1 {
