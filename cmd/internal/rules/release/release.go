@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/charts"
 	"github.com/olmgen/olmgen/internal/fit"
@@ -46,6 +48,13 @@ func AllRules() []findings.Rule {
 // the number of bundles, too. It is an error if there is none.
 func Check(ctx context.Context, root string, o validate.Options, helm charts.Renderer) (list []findings.Finding, n int,
 	err error) {
+	if info, err := os.Stat(root); err != nil || !info.IsDir() {
+		msg := "not a directory"
+		if err != nil {
+			msg = regular.Reason(err)
+		}
+		return nil, 0, &manifest.Error{File: root, Msg: msg, Tip: "--release takes the directory of an operator's repository"}
+	}
 	root = filepath.Clean(root)
 	dirs, others, err := granting(root)
 	if err != nil {
