@@ -43,9 +43,9 @@ func AllRules() []findings.Rule {
 }
 
 // Check judges the directory of an operator's repository, or of an operator in the repository of a catalog: the newest
-// bundles of each package, the rights that others in the repository grant, and the catalogs and their templates. Without
-// a cluster in the options, the oldest and the newest known release of OpenShift count that a bundle is for. It returns
-// the number of bundles, too. It is an error if there is none.
+// bundles of each package, the rights that others in the repository grant, and the catalogs and their templates.
+// Without a cluster in the options, the oldest and the newest known release of OpenShift count that a bundle is for. It
+// returns the number of bundles, too. It is an error if there is none.
 func Check(ctx context.Context, root string, o validate.Options, helm charts.Renderer) (list []findings.Finding, n int,
 	err error) {
 	if info, err := os.Stat(root); err != nil || !info.IsDir() {
@@ -53,7 +53,8 @@ func Check(ctx context.Context, root string, o validate.Options, helm charts.Ren
 		if err != nil {
 			msg = regular.Reason(err)
 		}
-		return nil, 0, &manifest.Error{File: root, Msg: msg, Tip: "--release takes the directory of an operator's repository"}
+		return nil, 0, &manifest.Error{File: root, Msg: msg,
+			Tip: "--release takes the directory of an operator's repository"}
 	}
 	root = filepath.Clean(root)
 	dirs, others, err := granting(root)
