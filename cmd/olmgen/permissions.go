@@ -23,6 +23,7 @@ type permissionsFlags struct {
 	catalogs treeCatalogs
 	roots    treeFlags
 	report   reportFlags
+	used     usedFlags
 }
 
 func newPermissions() *cobra.Command {
@@ -40,6 +41,7 @@ func newPermissions() *cobra.Command {
 	f.catalogs.register(flags)
 	f.roots.register(cmd)
 	f.render.register(cmd, reviewed)
+	f.used.register(cmd)
 	return cmd
 }
 
@@ -50,6 +52,9 @@ func (f *permissionsFlags) run(cmd *cobra.Command, refs []string) error {
 	}
 	report, err := permissions.Evaluate(in.Input)
 	if err != nil {
+		return err
+	}
+	if err := f.used.add(cmd, report); err != nil {
 		return err
 	}
 	if in.Rendered && len(refs) == 1 {

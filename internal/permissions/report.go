@@ -48,6 +48,8 @@ type Report struct {
 	Unresolved  []string           `json:"unresolved"`        // what hands over an operator that is not known, and why
 	Unbuilt     []string           `json:"unbuilt,omitempty"` // kustomizations that could not be built, and why
 
+	Usage Usage `json:"usage,omitempty,omitzero"` // of audit logs
+
 	scopes  danger.Scopes
 	missing map[Subject]bool // the accounts that are bound and not among the objects
 }

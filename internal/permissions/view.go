@@ -22,6 +22,9 @@ func (r *Report) Document() *findings.Document {
 	d := &findings.Document{Kind: "Permissions", Title: r.title(), Lead: r.headline(), Fold: true}
 	subjects := subjectSections(r.Permissions)
 	d.Sections = append(d.Sections, r.overview())
+	if len(r.Usage.Accounts) > 0 {
+		d.Sections = append(d.Sections, r.Usage.sections()...)
+	}
 	if len(r.Findings) > 0 {
 		// Where there is one account, findings do not name it.
 		d.Sections = append(d.Sections, r.consequences(len(subjects) > 1 || len(r.Unknown) > 0))

@@ -124,9 +124,15 @@ func (x *Index[T]) covering(a Atom, itself bool) (value T, found bool) {
 		}
 		return found
 	}
+	x.each(a, find)
+	return value, found
+}
+
+// each calls find with what can cover an atom, until it reports true.
+func (x *Index[T]) each(a Atom, find func(Atom) bool) {
 	if a.IsURL {
 		x.findURL(a, find)
-		return value, found
+		return
 	}
 	resources := []string{a.Resource, All}
 	if _, sub, ok := strings.Cut(a.Resource, "/"); ok {
@@ -137,18 +143,17 @@ func (x *Index[T]) covering(a Atom, itself bool) (value T, found bool) {
 			for _, verb := range [2]string{a.Verb, All} {
 				w := Atom{Group: group, Resource: resource, Verb: verb}
 				if find(w) {
-					return value, true
+					return
 				}
 				if a.Named {
 					w.Named, w.Name = true, a.Name
 					if find(w) {
-						return value, true
+						return
 					}
 				}
 			}
 		}
 	}
-	return value, false
 }
 
 func (x *Index[T]) findURL(a Atom, find func(Atom) bool) {
@@ -165,6 +170,20 @@ func (x *Index[T]) findURL(a Atom, find func(Atom) bool) {
 			}
 		}
 	}
+}
+
+// Covering returns all atoms of the index that allow all that a allows.
+func (x *Index[T]) Covering(a Atom) (all []Atom) {
+	if x == nil {
+		return nil
+	}
+	x.each(a, func(w Atom) bool {
+		if _, ok := x.of[w]; ok {
+			all = append(all, w)
+		}
+		return false
+	})
+	return all
 }
 
 // Minimal returns the atoms of the index that neither another of its atoms nor one of held covers, in any order.
