@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/olmgen/olmgen/cmd/internal/review"
+	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/internal/print"
@@ -40,7 +42,7 @@ func newPermissions() *cobra.Command {
 	f.report.registerAs(cmd, print.Formats, nil, findings.None)
 	f.catalogs.register(flags)
 	f.roots.register(cmd)
-	f.render.register(cmd, reviewed)
+	f.render.register(cmd, func(o config.Option) bool { return reviewed(o) || o.ID == generate.OptionOpenShiftVersion })
 	f.used.register(cmd)
 	return cmd
 }
@@ -52,6 +54,17 @@ func (f *permissionsFlags) run(cmd *cobra.Command, refs []string) error {
 	}
 	report, err := permissions.Evaluate(in.Input)
 	if err != nil {
+		return err
+	}
+	if f.used.policy {
+		if name := given(cmd, "used", "account", "format"); name != "" {
+			return &usageError{name + " cannot be given with --audit-policy, which prints a policy alone", "leave it out"}
+		}
+		release, _ := f.render.options.Text(generate.OptionOpenShiftVersion)
+		policy, err := report.AuditPolicy(release != "")
+		if err == nil {
+			_, err = cmd.OutOrStdout().Write(policy)
+		}
 		return err
 	}
 	if err := f.used.add(cmd, report); err != nil {

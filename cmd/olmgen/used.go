@@ -17,7 +17,10 @@ import (
 )
 
 // usedFlags are the audit logs that rights are compared with.
-type usedFlags struct{ files, accounts []string }
+type usedFlags struct {
+	files, accounts []string
+	policy          bool
+}
 
 func (f *usedFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
@@ -25,7 +28,9 @@ func (f *usedFlags) register(cmd *cobra.Command) {
 		"compare with what the audit log in `FILE` shows to be used, or - for stdin; may be repeated")
 	flags.StringArrayVar(&f.accounts, "account", nil,
 		"the name that an account has in the log, as `OLD=NEW`, each NAMESPACE/NAME; may be repeated")
-	place(flags, topicFindings, "used", "account")
+	flags.BoolVar(&f.policy, "audit-policy", false,
+		"print the audit policy that records what --used needs; with --openshift-version as the APIServer of OpenShift")
+	place(flags, topicFindings, "used", "account", "audit-policy")
 }
 
 // add reads the logs and adds what they show to a report.

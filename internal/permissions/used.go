@@ -149,8 +149,7 @@ func wildcard(a rbac.Atom) bool {
 func (u *usage) need(k used.Asked, why string) *granted {
 	var first *granted
 	for _, place := range lists.Unique([]string{k.Place, ""}) {
-		for _, w := range u.at[place].Covering(k.Atom) {
-			at, _ := u.at[place].Covers(w) // itself: it is found first
+		for _, at := range u.at[place].Covering(k.Atom) {
 			g := &u.rights[at]
 			first = cmp.Or(first, g)
 			if why == "" {
@@ -158,9 +157,9 @@ func (u *usage) need(k used.Asked, why string) *granted {
 			} else {
 				g.kept = cmp.Or(g.kept, why)
 			}
-			if wildcard(w) {
+			if wildcard(g.atom) {
 				part := k.Atom
-				part.Named, part.Name = w.Named, w.Name
+				part.Named, part.Name = g.atom.Named, g.atom.Name
 				g.parts = append(g.parts, part)
 			}
 		}
@@ -222,6 +221,8 @@ func (u *usage) keep(g *granted) {
 		why = used.KeptOwner
 	case g.atom.Group == "" && resource == "nodes" && sub != "" && sub != "status":
 		why = "a kubelet asks for it, and not the API server" // pkg/kubelet/server/auth.go
+	case resource == "events" && (g.atom.Group == "" || g.atom.Group == "events.k8s.io"):
+		why = "OpenShift's audit policy drops events" // openshift/api: config/v1/types_apiserver.go
 	case slices.Contains([]string{"get", "list", "watch"}, verb) && !u.log.Shows(verb):
 		why = "the log has no " + verb + " of anybody"
 	}
@@ -258,11 +259,25 @@ func (u *usage) virtual(g *granted) {
 	}
 }
 
+// narrowed returns what is left of the rights: what is used or kept.
+func (u *usage) narrowed() (atoms []rbac.Atom) {
+	for _, g := range u.rights {
+		switch {
+		case !g.used && g.kept == "":
+		case wildcard(g.atom):
+			atoms = append(atoms, g.parts...)
+		default:
+			atoms = append(atoms, g.atom)
+		}
+	}
+	return lists.Unique(atoms)
+}
+
 func (u *usage) result(items []Item) AccountUse {
 	scopes := u.report.scopes
 	heldNow, _ := heldBy(items)
-	out := AccountUse{Account: u.subject, Events: u.a.Events, Levels: lists.Keys(u.a.Levels),
-		Stages: lists.Keys(u.a.Stages), Notes: u.notes()}
+	out := AccountUse{Account: u.subject, Events: u.a.Events, Levels: append([]string{}, lists.Keys(u.a.Levels)...),
+		Stages: append([]string{}, lists.Keys(u.a.Stages)...), Notes: u.notes()}
 	var unused, wider, kept, denied []held
 	for _, g := range u.rights {
 		switch needed := g.used || g.kept != ""; {
@@ -292,10 +307,12 @@ func (u *usage) result(items []Item) AccountUse {
 	}
 	out.Unused, out.Wider, out.Used = rated(unused), rated(wider), itemsOf(u.subject, u.used, scopes)
 	rights := func(list []held) []Right {
-		return lists.Map(itemsOf(u.subject, list, scopes), func(i Item) Right {
-			return Right{i.Namespaces, i.Verbs, i.APIGroups, i.Resources, i.ResourceNames, i.NonResourceURLs,
-				i.Source.Object}
-		})
+		out := []Right{}
+		for _, i := range itemsOf(u.subject, list, scopes) {
+			out = append(out, Right{i.Namespaces, i.Verbs, i.APIGroups, i.Resources, i.ResourceNames, i.NonResourceURLs,
+				i.Source.Object})
+		}
+		return out
 	}
 	out.Kept, out.Denied, out.Elsewhere = rights(kept), rights(denied), rights(u.elsewhere)
 	return out

@@ -29,12 +29,11 @@ func (u *Usage) sections() (out []findings.Section) {
 }
 
 func (a AccountUse) section() findings.Section {
-	name := text.Brief(a.Account.String())
-	if a.LogName != "" {
-		name += " (in the log " + text.Brief(a.LogName) + ")"
-	}
-	s := findings.Section{Title: name + ": used and granted"}
+	s := findings.Section{Title: text.Brief(a.Account.String()) + ": used and granted"}
 	seen := text.Count(a.Events, "event")
+	if a.LogName != "" {
+		seen += " as " + text.Brief(a.LogName)
+	}
 	if len(a.Stages) > 0 {
 		seen += " of the stages " + text.FirstOf(4, a.Stages) + " at the levels " + text.FirstOf(4, a.Levels)
 	}

@@ -172,14 +172,14 @@ func (x *Index[T]) findURL(a Atom, find func(Atom) bool) {
 	}
 }
 
-// Covering returns all atoms of the index that allow all that a allows.
-func (x *Index[T]) Covering(a Atom) (all []Atom) {
+// Covering returns the values of all atoms of the index that allow all that a allows.
+func (x *Index[T]) Covering(a Atom) (all []T) {
 	if x == nil {
 		return nil
 	}
 	x.each(a, func(w Atom) bool {
-		if _, ok := x.of[w]; ok {
-			all = append(all, w)
+		if value, ok := x.of[w]; ok {
+			all = append(all, value)
 		}
 		return false
 	})

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -15,20 +16,41 @@ import (
 
 // event is what counts of an Event of audit.k8s.io/v1 (Kubernetes: apiserver/pkg/apis/audit/v1/types.go).
 type event struct {
-	Kind, APIVersion, Level, AuditID, Stage, RequestURI, Verb string
-
-	User             struct{ Username string }
+	Kind       string `json:"kind"`
+	APIVersion string `json:"apiVersion"`
+	Level      string `json:"level"`
+	AuditID    string `json:"auditID"`
+	Stage      string `json:"stage"`
+	RequestURI string `json:"requestURI"`
+	Verb       string `json:"verb"`
+	User       struct {
+		Username string `json:"username"`
+	} `json:"user"`
 	ImpersonatedUser *struct {
-		Username, UID string
-		Groups        []string
-		Extra         map[string][]string
-	}
-	AuthenticationMetadata struct{ ImpersonationConstraint string }
-	ObjectRef              *struct{ Resource, Namespace, Name, APIGroup, Subresource string }
-	ResponseStatus         struct{ Code int }
-	RequestObject          json.RawMessage
-	Annotations            map[string]string
-	StageTimestamp         string
+		Username string              `json:"username"`
+		UID      string              `json:"uid"`
+		Groups   []string            `json:"groups"`
+		Extra    map[string][]string `json:"extra"`
+	} `json:"impersonatedUser"`
+	AuthenticationMetadata struct {
+		ImpersonationConstraint string `json:"impersonationConstraint"`
+	} `json:"authenticationMetadata"`
+	ObjectRef *struct {
+		Resource    string `json:"resource"`
+		Namespace   string `json:"namespace"`
+		Name        string `json:"name"`
+		APIGroup    string `json:"apiGroup"`
+		Subresource string `json:"subresource"`
+	} `json:"objectRef"`
+	ResponseStatus struct {
+		Code int `json:"code"`
+	} `json:"responseStatus"`
+	RequestObject jsontext.Value `json:"requestObject"`
+	Annotations   struct {
+		Decision string `json:"authorization.k8s.io/decision"`
+		Reason   string `json:"authorization.k8s.io/reason"`
+	} `json:"annotations"`
+	StageTimestamp string `json:"stageTimestamp"`
 }
 
 // asked returns what the authorizer was asked for. The body of a request gives an event the name of a new object, which
@@ -61,7 +83,7 @@ func (l *Log) event(e *event) {
 	}
 	mark(a.Levels, e.Level)
 	mark(a.Stages, e.Stage)
-	decision := e.Annotations["authorization.k8s.io/decision"] // apiserver: pkg/endpoints/filters/authorization.go
+	decision := e.Annotations.Decision // apiserver: pkg/endpoints/filters/authorization.go
 	if e.Stage == "RequestReceived" {
 		a.Early++ // the event has neither a decision nor the impersonated user yet
 		return
@@ -82,7 +104,7 @@ func (l *Log) event(e *event) {
 		if a.Used[k].Needed != "" {
 			delete(a.Used, k)
 		}
-		by := e.Annotations["authorization.k8s.io/reason"]
+		by := e.Annotations.Reason
 		note(l, a, a.Used, k, Use{By: strings.ToValidUTF8(by[:min(len(by), 256)], "")})
 		e.implies(l, a, k)
 	}
@@ -116,7 +138,7 @@ func (e *event) implies(l *Log, a *Account, k Asked) {
 		Rules    []rbacv1.PolicyRule
 		RoleRef  rbacv1.RoleRef
 	}
-	known := len(e.RequestObject) > 0 && json.Unmarshal(e.RequestObject, &body) == nil
+	known := e.RequestObject.Kind() == '{' && json.Unmarshal(e.RequestObject, &body) == nil
 	switch {
 	case !changes:
 	case !known:

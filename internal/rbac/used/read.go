@@ -10,6 +10,7 @@ import (
 	"io"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/olmgen/olmgen/manifest"
@@ -108,7 +109,7 @@ func (l *Log) readDocuments(r *bufio.Reader) error {
 		_, _ = r.Discard(3)
 	}
 	in := &bounded{r: r}
-	d := jsontext.NewDecoder(in, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	d := jsontext.NewDecoder(in, lenient)
 	var plain bytes.Buffer
 	value := func() error {
 		in.left = 2 * mostLine
@@ -259,10 +260,13 @@ func (l *Log) names(line []byte) bool {
 	}
 }
 
+// lenient reads what servers write that do not check it.
+var lenient = jsonv2.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
 // decode reads an event, a list of events, or an object that has one in a field. It reports whether there is one.
 func (l *Log) decode(data []byte, depth int) bool {
 	var e event
-	if err := json.Unmarshal(data, &e); err == nil && e.APIVersion == "audit.k8s.io/v1" && e.Kind == "Event" ||
+	if err := jsonv2.Unmarshal(data, &e, lenient); err == nil && e.APIVersion == "audit.k8s.io/v1" && e.Kind == "Event" ||
 		depth > 0 && err == nil && e.AuditID != "" && e.Stage != "" {
 		l.event(&e)
 		return true
