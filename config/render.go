@@ -90,6 +90,11 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	if r.Objects, err = c.transformed(set.Objects, all, o.Dir); err != nil {
 		return nil, err
 	}
+	if o.Change != nil {
+		if err := o.Change(r.Objects); err != nil {
+			return nil, err
+		}
+	}
 	if err := c.checkKube(all, r.Objects); err != nil {
 		return nil, err
 	}

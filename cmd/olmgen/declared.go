@@ -189,7 +189,7 @@ func (f *renderFlags) outputOf(cmd *cobra.Command, d declaration) (string, error
 }
 
 // render renders a RenderConfig with the flags that are about files.
-func (f *renderFlags) render(cmd *cobra.Command, d declaration) (*config.Rendered, error) {
+func (f *renderFlags) render(cmd *cobra.Command, d declaration) (r *config.Rendered, err error) {
 	o := config.Options{Dir: d.dir, Source: f.source.Source, Catalogs: f.source.Cache, Skip: d.skip}
 	if d.file == "" {
 		o.Source = withInput(cmd, f.source).Source
@@ -210,10 +210,13 @@ func (f *renderFlags) render(cmd *cobra.Command, d declaration) (*config.Rendere
 		return nil, &usageError{fmt.Sprintf("--helm-crds: has no effect with layout %s", used),
 			"leave it out: it is for layout helm"}
 	}
+	if o.Change, err = f.narrow.change(cmd, d); err != nil {
+		return nil, err
+	}
 	bar, done := progress(cmd.ErrOrStderr())
 	defer done()
 	o.Progress = bar
-	r, err := d.Render(cmd.Context(), o)
+	r, err = d.Render(cmd.Context(), o)
 	if err == nil && d.file == "" {
 		for _, opened := range r.Opened {
 			sayDigest(cmd, opened)

@@ -41,6 +41,7 @@ type renderFlags struct {
 
 	pruneTenants bool
 	summary      summaryFlags
+	narrow       narrowFlags
 }
 
 // checkMode is what --check prints of a directory that differs.
@@ -146,6 +147,7 @@ func newRender() *cobra.Command {
 	f.registerWriting(cmd)
 	f.registerCheck(cmd)
 	f.register(cmd, func(config.Option) bool { return true })
+	f.narrow.register(cmd)
 	cmd.Flags().StringVar(&into, "print-templates", "", "write olmgen's own templates into `DIR`, and do nothing else")
 	nameOnly(cmd.Flags(), config.TopicObjects, "print-templates")
 	return cmd
@@ -184,6 +186,7 @@ func newDescope() *cobra.Command {
 	f.register(cmd, func(o config.Option) bool {
 		return o.Uses(generate.ProfileDescoped) && o.ID != generate.OptionProfile
 	})
+	f.narrow.register(cmd)
 	return cmd
 }
 

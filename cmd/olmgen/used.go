@@ -49,15 +49,22 @@ func (f *usedFlags) add(cmd *cobra.Command, report *permissions.Report) error {
 	if err != nil {
 		return err
 	}
+	if err := f.read(cmd, log, "--used"); err != nil {
+		return err
+	}
+	report.Use(log, names)
+	return nil
+}
+
+func (f *usedFlags) read(cmd *cobra.Command, log *used.Log, flag string) error {
 	for i, file := range f.files {
 		if slices.Contains(f.files[:i], file) {
-			return &usageError{"--used: " + file + " is given twice", "leave one out"}
+			return &usageError{flag + ": " + file + " is given twice", "leave one out"}
 		}
 		if err := readLog(cmd, log, file); err != nil {
 			return err
 		}
 	}
-	report.Use(log, names)
 	return nil
 }
 

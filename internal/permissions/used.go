@@ -73,28 +73,27 @@ func (r *Report) ownRights() [][]Item {
 // NewLog returns an empty log about the accounts of the report; names has those that have another name in the log.
 func (r *Report) NewLog(names map[rbac.Account]rbac.Account) (*used.Log, error) {
 	var accounts []rbac.Account
-	known, own := map[string]bool{}, map[rbac.Account]bool{}
-	for _, items := range r.ownRights() {
-		s := items[0].Subject
+	own := map[rbac.Account]bool{}
+	for _, s := range r.Accounts {
 		own[rbac.Account{Namespace: s.Namespace, Name: s.Name}] = true
 		accounts = append(accounts, s.account(names))
-		for _, i := range items {
-			for _, name := range slices.Concat(i.Namespaces, i.ResourceNames) {
-				known[name] = true
-			}
-		}
 	}
 	for a := range names {
 		if !own[a] {
-			return nil, manifest.WithHint(fmt.Errorf("--account: no ServiceAccount %s has rights of its own", a),
+			return nil, manifest.WithHint(fmt.Errorf("--account: there is no ServiceAccount %s", a),
 				"write NAMESPACE/NAME of the log=NAMESPACE/NAME of the operator")
 		}
 	}
 	if len(accounts) == 0 {
-		return nil, manifest.WithHint(fmt.Errorf("--used: no ServiceAccount has rights of its own"),
-			"leave it out: there is nothing to compare the log with")
+		return nil, manifest.WithHint(fmt.Errorf("there is no ServiceAccount to compare the audit log with"),
+			"leave it out")
 	}
-	return used.NewLog(accounts, known), nil
+	log := used.NewLog(accounts)
+	for _, i := range r.Permissions {
+		log.Know(i.Namespaces)
+		log.Know(i.ResourceNames)
+	}
+	return log, nil
 }
 
 // Use adds what a log says that accounts use.
@@ -128,14 +127,18 @@ type usage struct {
 func (u *usage) take(items []Item) {
 	for _, i := range items {
 		for _, place := range i.places() {
-			if u.at[place] == nil {
-				u.at[place] = &rbac.Index[int]{}
-			}
-			for _, a := range rbac.Atoms(i.rule()) {
-				if _, added := u.at[place].Add(a, len(u.rights)); added {
-					u.rights = append(u.rights, granted{held: held{a, place, i.Source}})
-				}
-			}
+			u.grant(rbac.Atoms(i.rule()), place, i.Source)
+		}
+	}
+}
+
+func (u *usage) grant(atoms []rbac.Atom, place string, source Source) {
+	if u.at[place] == nil {
+		u.at[place] = &rbac.Index[int]{}
+	}
+	for _, a := range atoms {
+		if _, added := u.at[place].Add(a, len(u.rights)); added {
+			u.rights = append(u.rights, granted{held: held{a, place, source}})
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
@@ -72,14 +73,31 @@ type Given struct {
 	Place string
 }
 
-// NewLog returns an empty log about accounts, by their names in it. Names and namespaces of known are held always.
-func NewLog(accounts []rbac.Account, known map[string]bool) *Log {
-	l := &Log{Files: []string{}, verbs: map[string]bool{}, accounts: map[string]*Account{}, known: known}
+// NewLog returns an empty log about accounts, by their names in it.
+func NewLog(accounts []rbac.Account) *Log {
+	l := &Log{Files: []string{}, verbs: map[string]bool{}, accounts: map[string]*Account{}, known: map[string]bool{}}
 	for _, a := range accounts {
 		l.accounts[a.Namespace+":"+a.Name] = &Account{Denied: map[Asked]bool{}, Used: map[Asked]Use{},
 			Levels: map[string]bool{}, Stages: map[string]bool{}, kinds: map[Asked]int{}, given: map[string]bool{}}
 	}
 	return l
+}
+
+// Know adds names and namespaces that rights depend on: a Log holds them, however many others there are.
+func (l *Log) Know(names []string) {
+	for _, name := range names {
+		l.known[name] = true
+	}
+}
+
+// Covers returns the time from the first event to the last.
+func (l *Log) Covers() time.Duration {
+	first, err := time.Parse(time.RFC3339Nano, l.First)
+	last, err2 := time.Parse(time.RFC3339Nano, l.Last)
+	if err != nil || err2 != nil {
+		return 0
+	}
+	return last.Sub(first)
 }
 
 // Of returns what an account asked for, or nil if the log is not about it.

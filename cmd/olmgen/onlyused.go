@@ -1,0 +1,101 @@
+package main
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/permissions"
+	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/rbac/used"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// narrowFlags are the audit logs that rights of rendered roles are narrowed by.
+type narrowFlags struct {
+	usedFlags
+	keep []string
+	days int
+}
+
+func (f *narrowFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.files, "only-used", nil,
+		"leave out of roles what the audit log in `FILE` shows not to be used, with profiles plain and descoped; "+
+			"may be repeated")
+	flags.StringArrayVar(&f.keep, "keep", nil,
+		"with --only-used: keep a right, `RULE` such as \"get,list deployments.apps\"; may be repeated")
+	flags.StringArrayVar(&f.accounts, "account", nil,
+		"with --only-used: the name of an account in the log, as `OLD=NEW`, each NAMESPACE/NAME; may be repeated")
+	flags.IntVar(&f.days, "days", 7, "with --only-used: how many days the log has to cover")
+	nameOnly(flags, config.TopicObjects, "only-used", "keep", "account", "days")
+}
+
+// change returns what narrows the roles of a declaration, or nil without a log.
+func (f *narrowFlags) change(cmd *cobra.Command, d declaration) (func([]generate.Shared) error, error) {
+	if len(f.files) == 0 {
+		if name := given(cmd, "keep", "account", "days"); name != "" && cmd.Flags().Lookup("only-used") != nil {
+			return nil, &usageError{name + " is for --only-used", "name the audit log with --only-used"}
+		}
+		return nil, nil
+	}
+	for _, g := range d.Groups {
+		for _, b := range g.Bundles {
+			p := cmp.Or(b.Profile, d.Defaults.Profile, generate.ProfileOLM)
+			if p != generate.ProfilePlain && p != generate.ProfileDescoped {
+				return nil, &usageError{"--only-used: with profile " + string(p) + ", OLM makes the roles of the " +
+					"ClusterServiceVersion again", "render with --profile plain or descoped, or have its author " +
+					"narrow it by what olmgen permissions --used shows"}
+			}
+		}
+	}
+	names, err := f.names()
+	if err != nil {
+		return nil, err
+	}
+	n := permissions.Narrowing{Names: names, Days: f.days, Read: func(l *used.Log) error {
+		return f.read(cmd, l, "--only-used")
+	}}
+	for _, rule := range f.keep {
+		atoms, ok := parseRule(rule)
+		if !ok {
+			return nil, &usageError{"--keep: " + rule + " is no rule", "write such as \"get,list deployments.apps\""}
+		}
+		n.Keep = append(n.Keep, atoms...)
+	}
+	return func(objects []generate.Shared) error { return narrow(n, objects) }, nil
+}
+
+func narrow(n permissions.Narrowing, objects []generate.Shared) error {
+	list := make([]*manifest.Object, len(objects))
+	for i, o := range objects {
+		m, err := o.Manifest()
+		if err != nil {
+			return err
+		}
+		list[i] = m
+	}
+	edits, err := n.Roles(list)
+	for i := 0; err == nil && i < len(objects); i++ {
+		if edit, ok := edits[list[i]]; ok {
+			objects[i].Object, err = objects[i].Edit(edit)
+		}
+	}
+	return err
+}
+
+// parseRule reads "VERB,VERB RESOURCE[.GROUP],RESOURCE[.GROUP]".
+func parseRule(rule string) (out []rbac.Atom, ok bool) {
+	verbs, resources, ok := strings.Cut(strings.TrimSpace(rule), " ")
+	for resource := range strings.SplitSeq(strings.TrimSpace(resources), ",") {
+		name, group, _ := strings.Cut(resource, ".")
+		for verb := range strings.SplitSeq(verbs, ",") {
+			ok = ok && verb != "" && name != "" && !strings.Contains(resource, " ")
+			out = append(out, rbac.Atom{Group: group, Resource: name, Verb: verb})
+		}
+	}
+	return out, ok
+}
