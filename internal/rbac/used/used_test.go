@@ -1,0 +1,152 @@
+package used_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/rbac/used"
+)
+
+var manager = rbac.Account{Namespace: "ns", Name: "manager"}
+
+const event = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","auditID":"1","stage":"ResponseComplete",` +
+	`"requestURI":"/api/v1/pods?limit=1","verb":"list","user":{"username":"system:serviceaccount:ns:manager"},` +
+	`"objectRef":{"resource":"pods","apiVersion":"v1"},"responseStatus":{"code":200},` +
+	`"stageTimestamp":"2026-11-02T10:00:01.000001Z","annotations":{"authorization.k8s.io/decision":"allow"}}`
+
+func read(t *testing.T, r io.Reader) (*used.Log, error) {
+	t.Helper()
+	l := used.NewLog([]rbac.Account{manager})
+	return l, l.Read("log", r)
+}
+
+// An event is found in each form of a log.
+func TestForms(t *testing.T) {
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	_, _ = z.Write([]byte(event))
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	indented := strings.NewReplacer(`,"`, ",\n  \"", `{"`, "{\n  \"", `":`, `": `).Replace(event)
+	list := `{"kind":"EventList","apiVersion":"audit.k8s.io/v1","metadata":{},"items":[%s]}`
+	for name, log := range map[string]string{
+		"a line": event + "\n", "no end of line": event, "CRLF": event + "\r\n", "gzip": zipped.String(), "indented": indented,
+		"a list": fmt.Sprintf(list, event), "an indented list": fmt.Sprintf(list, "\n"+indented+"\n"),
+		"a list behind a line": `{"stageTimestamp":"2026-11-02T10:00:01.000001Z"}` + "\n" + fmt.Sprintf(list, event),
+		"an array":             "[" + event + "]", "a node before it": "master-0.example.com " + event,
+		"in a field": `{"time":1,"log":{"event":` + event + `}}`, "in a text": fmt.Sprintf(`{"message":%q}`, event),
+		"a byte-order mark": "\ufeff" + event, "empty lines": "\n\n" + event + "\n\n",
+	} {
+		l, err := read(t, strings.NewReader(log))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		a := l.Of(manager)
+		want := used.Asked{Atom: rbac.Atom{Resource: "pods", Verb: "list"}}
+		if _, ok := a.Used[want]; !ok || a.Events != 1 {
+			t.Errorf("%s: %d events, %v", name, a.Events, a.Used)
+		}
+	}
+}
+
+// What is no event is counted, and a log without events is an error.
+func TestHostile(t *testing.T) {
+	for name, log := range map[string]string{
+		"nothing": "", "text": "hello\n", "a wrong type": strings.Replace(event, `"verb":"list"`, `"verb":{}`, 1),
+		"cut off": event[:len(event)/2], "deep": strings.Repeat("[", 100_000), "an open list": `{"kind":"EventList","items":[`,
+		"no gzip": "\x1f\x8bhello", "a huge line": event[:len(event)-1] + `,"x":"` + strings.Repeat("a", 17<<20) + `"}`,
+	} {
+		if _, err := read(t, strings.NewReader(log)); err == nil || !strings.HasPrefix(err.Error(), "log: ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	l, err := read(t, strings.NewReader("{}\n"+event+"\n"+strings.Replace(event, `"code":200`, `"code":"x"`, 1)))
+	if err != nil || l.Skipped != 2 || l.Events != 1 {
+		t.Errorf("%v, skipped %d of %d", err, l.Skipped, l.Events)
+	}
+}
+
+// many yields events with other names, namespaces or users.
+type many struct {
+	left, n int
+	line    string
+	buf     []byte
+}
+
+func (m *many) Read(p []byte) (int, error) {
+	for len(m.buf) == 0 {
+		if m.n == m.left {
+			return 0, io.EOF
+		}
+		m.n++
+		m.buf = fmt.Appendf(m.buf, m.line, m.n)
+	}
+	n := copy(p, m.buf)
+	m.buf = m.buf[:copy(m.buf, m.buf[n:])]
+	return n, nil
+}
+
+// What a log holds does not grow with users, names, namespaces, resources and URLs.
+func TestBounded(t *testing.T) {
+	for name, line := range map[string]string{
+		"users":      strings.Replace(event, "ns:manager", "ns:u%d", 1),
+		"names":      strings.Replace(event, `"resource":"pods"`, `"resource":"pods","name":"x%d"`, 1),
+		"namespaces": strings.Replace(event, `"resource":"pods"`, `"resource":"pods","namespace":"x%d"`, 1),
+		"resources":  strings.Replace(event, `"resource":"pods"`, `"resource":"x%d"`, 1),
+		"URLs":       strings.NewReplacer(`"objectRef":{"resource":"pods","apiVersion":"v1"},`, "", "/api/v1/pods", "/x/%d").Replace(event),
+		"verbs":      strings.Replace(event, `"verb":"list"`, `"verb":"x%d"`, 1),
+		"levels":     strings.Replace(event, `"level":"Metadata"`, `"level":"x%d"`, 1),
+	} {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		l, err := read(t, &many{left: 50_000, line: line + "\n"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 12<<20 {
+			t.Errorf("%s: %d bytes are held", name, grown)
+		}
+		a := l.Of(manager)
+		if full := name == "resources" || name == "URLs" || name == "verbs"; a.Full != full || l.Events != 50_000 {
+			t.Errorf("%s: full is %v, %d events", name, a.Full, l.Events)
+		}
+	}
+}
+
+// A name that a right depends on is held, however many others there are.
+func TestKnown(t *testing.T) {
+	l := used.NewLog([]rbac.Account{manager})
+	l.Know([]string{"x4000"})
+	if err := l.Read("log", &many{left: 5000, line: strings.Replace(event, `"resource":"pods"`, `"resource":"pods","name":"x%d"`, 1) + "\n"}); err != nil {
+		t.Fatal(err)
+	}
+	want := used.Asked{Atom: rbac.Atom{Resource: "pods", Verb: "list", Named: true, Name: "x4000"}}
+	if _, ok := l.Of(manager).Used[want]; !ok || len(l.Of(manager).Used) > 20 {
+		t.Errorf("%v", l.Of(manager).Used)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(event)
+	f.Add(`{"kind":"EventList","items":[` + event + `]}`)
+	f.Add("[" + event + "]")
+	f.Add(fmt.Sprintf(`{"message":%q}`, event))
+	f.Add(strings.Replace(event, `"stage"`, `"requestObject":{"rules":[{"verbs":["*"]}]},"stage"`, 1))
+	f.Fuzz(func(t *testing.T, log string) {
+		l, err := read(t, strings.NewReader(log))
+		if err == nil && (l.Events == 0 || len(l.Files) != 1) {
+			t.Errorf("no error, and %d events", l.Events)
+		}
+	})
+}
