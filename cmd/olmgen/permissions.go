@@ -58,7 +58,8 @@ func (f *permissionsFlags) run(cmd *cobra.Command, refs []string) error {
 	}
 	if f.used.policy {
 		if name := given(cmd, "used", "account", "format"); name != "" {
-			return &usageError{name + " cannot be given with --audit-policy, which prints a policy alone", "leave it out"}
+			return &usageError{name + " cannot be given with --audit-policy, which prints a policy alone",
+				"leave it out"}
 		}
 		release, _ := f.render.options.Text(generate.OptionOpenShiftVersion)
 		policy, err := report.AuditPolicy(release != "")

@@ -51,7 +51,8 @@ func (a AccountUse) section() findings.Section {
 			if i.Follows != "" {
 				why = i.Follows + "; " + why
 			}
-			return []findings.Cell{findings.SeverityCell(i.Severity), {Text: i.where()}, {Text: i.ruleText()}, {Text: why}}
+			return append([]findings.Cell{findings.SeverityCell(i.Severity)},
+				findings.Cells(i.where(), i.ruleText(), why)...)
 		})
 	}
 	rights := func(list []Right) [][]findings.Cell {

@@ -143,7 +143,8 @@ func (e *event) implies(l *Log, a *Account, k Asked) {
 	case !changes:
 	case !known:
 		with("delete", KeptOwners)
-	case len(body.Metadata.OwnerReferences) > 0, k.Verb == "patch" && bytes.Contains(e.RequestObject, []byte("ownerRef")):
+	case len(body.Metadata.OwnerReferences) > 0,
+		k.Verb == "patch" && bytes.Contains(e.RequestObject, []byte("ownerRef")):
 		with("delete", KeptOwner)
 	}
 	if k.Group != rbacv1.GroupName || !changes && k.Verb != "create" {

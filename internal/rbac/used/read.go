@@ -266,8 +266,9 @@ var lenient = jsonv2.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.Al
 // decode reads an event, a list of events, or an object that has one in a field. It reports whether there is one.
 func (l *Log) decode(data []byte, depth int) bool {
 	var e event
-	if err := jsonv2.Unmarshal(data, &e, lenient); err == nil && e.APIVersion == "audit.k8s.io/v1" && e.Kind == "Event" ||
-		depth > 0 && err == nil && e.AuditID != "" && e.Stage != "" {
+	err := jsonv2.Unmarshal(data, &e, lenient)
+	named := e.APIVersion == "audit.k8s.io/v1" && e.Kind == "Event"
+	if err == nil && (named || depth > 0 && e.AuditID != "" && e.Stage != "") {
 		l.event(&e)
 		return true
 	}

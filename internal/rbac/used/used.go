@@ -146,12 +146,16 @@ func note[T any](l *Log, a *Account, to map[Asked]T, k Asked, value T) {
 
 // The reasons why a right is kept that no request shows.
 const (
-	KeptCreate = "a patch or an update creates what is missing"                        // handlers/patch.go
-	KeptList   = "clients list what they watch"                                        // client-go: tools/cache/reflector.go
-	KeptOwner  = "who changes owner references needs it"                               // plugin/pkg/admission/gc
-	KeptOwners = "who changes owner references needs it, and the log has no bodies"    // the same
-	KeptGiven  = "who gives rights by a role or a binding has to have them"            // pkg/registry/rbac
-	KeptAny    = "the account writes roles or bindings, and the log lacks their rules" // the same
+	// Kubernetes: apiserver/pkg/endpoints/handlers/patch.go
+	KeptCreate = "a patch or an update creates what is missing"
+	// client-go: tools/cache/reflector.go
+	KeptList = "clients list what they watch"
+	// Kubernetes: plugin/pkg/admission/gc/gc_admission.go
+	KeptOwner  = "who changes owner references needs it"
+	KeptOwners = "who changes owner references needs it, and the log has no bodies"
+	// Kubernetes: pkg/registry/rbac/validation/rule.go, ConfirmNoEscalation
+	KeptGiven = "who gives rights by a role or a binding has to have them"
+	KeptAny   = "the account writes roles or bindings, and the log lacks their rules"
 )
 
 const groupAuthentication = "authentication.k8s.io"
@@ -168,7 +172,8 @@ func (e *event) impersonates() (out []Asked) {
 		out = append(out, on)
 	}
 	add := func(group, resource, name, place string) {
-		out = append(out, Asked{rbac.Atom{Group: group, Resource: resource, Verb: verb, Named: true, Name: name}, place})
+		atom := rbac.Atom{Group: group, Resource: resource, Verb: verb, Named: true, Name: name}
+		out = append(out, Asked{atom, place})
 	}
 	if a, ok := rbac.AccountOf(rbacv1.Subject{Kind: rbacv1.UserKind, Name: as.Username}); ok {
 		add(core, "serviceaccounts", a.Name, a.Namespace)
