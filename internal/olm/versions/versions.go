@@ -200,6 +200,14 @@ func (r Release) Sets() (list []Set) {
 // Releases returns the releases of a product of which facts are known, the oldest first. It is not the caller's own.
 func Releases(of Product) []Release { return slices.Clip(facts().of[of]) }
 
+// Within returns those from one version to another.
+func Within(of Product, first, last semver.Version) []Release {
+	return lists.Filter(Releases(of), func(r Release) bool {
+		v := number(r.number)
+		return v.GE(first) && v.LE(last)
+	})
+}
+
 // Parse reads a release of a product, such as v1.10, 1.10.0 or 4.19. It refuses a release of which no facts are known.
 func Parse(of Product, text string) (Release, error) {
 	list := Releases(of)

@@ -1,7 +1,6 @@
 package release
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,8 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/blang/semver/v4"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog/resolve"
@@ -192,17 +189,14 @@ func (c *checker) releases(x *opened) (clusters []fit.Cluster) {
 	said := x.bundle.Annotations[olm.AnnotationOpenShiftVersions]
 	first, last, err := olm.OpenShiftCatalogs(said)
 	var known []string
-	for _, r := range versions.Releases(versions.OpenShift) {
-		if v, bad := semver.ParseTolerant(r.Number()); cmp.Or(err, bad) == nil && v.GE(first) && v.LE(last) {
-			known = append(known, r.Number())
-		}
+	if err == nil {
+		known = lists.Map(versions.Within(versions.OpenShift, first, last), versions.Release.Number)
 	}
 	if len(known) == 0 {
 		c.add(nil, []string{fmt.Sprintf("whether %s works is not asked: olmgen knows no release of OpenShift in %q",
 			x.bundle.CSV.Name, said)})
 		return nil
 	}
-	slices.SortFunc(known, source.CompareVersions)
 	ends := known[len(known)-1:]
 	if said != "" && len(known) > 1 {
 		ends = []string{known[0], ends[0]}
