@@ -207,27 +207,12 @@ var asked = append(slices.Clone(rbac.Verbs), "impersonate", "post", "put", "head
 
 // keep finds why a right may be needed without a request that has it.
 func (u *usage) keep(g *granted) {
-	why := ""
-	resource, sub, _ := strings.Cut(g.atom.Resource, "/")
-	switch verb := g.atom.Verb; {
+	why := u.without(g.atom)
+	switch {
 	case u.a.Full:
 		why = "the account asks for more than is counted"
 	case u.a.GivesAny:
 		why = used.KeptAny
-	case verb == "escalate" || verb == "bind":
-		why = "Kubernetes asks for it when a role or binding is written" // pkg/registry/rbac/escalation_check.go
-	case verb == "use":
-		why = "it is asked for when a pod is made" // OpenShift: sccmatching/matcher.go, authorizedForSCC
-	case verb != rbac.All && !slices.Contains(asked, verb) && !strings.HasPrefix(verb, "impersonate"):
-		why = "no request has this verb"
-	case sub == "finalizers" && (verb == "update" || verb == rbac.All):
-		why = used.KeptOwner
-	case g.atom.Group == "" && resource == "nodes" && sub != "" && sub != "status":
-		why = "a kubelet asks for it, and not the API server" // pkg/kubelet/server/auth.go
-	case resource == "events" && (g.atom.Group == "" || g.atom.Group == "events.k8s.io"):
-		why = "OpenShift's audit policy drops events" // openshift/api: config/v1/types_apiserver.go
-	case slices.Contains([]string{"get", "list", "watch"}, verb) && !u.log.Shows(verb):
-		why = "the log has no " + verb + " of anybody"
 	}
 	if why != "" {
 		if !g.used {
@@ -241,6 +226,28 @@ func (u *usage) keep(g *granted) {
 	if wildcard(g.atom) && (g.used || g.kept != "") {
 		u.virtual(g)
 	}
+}
+
+// without returns why a right may be needed that no request has, or "".
+func (u *usage) without(a rbac.Atom) string {
+	resource, sub, _ := strings.Cut(a.Resource, "/")
+	switch verb := a.Verb; {
+	case verb == "escalate" || verb == "bind":
+		return "Kubernetes asks for it when a role or binding is written" // pkg/registry/rbac/escalation_check.go
+	case verb == "use":
+		return "it is asked for when a pod is made" // OpenShift: sccmatching/matcher.go, authorizedForSCC
+	case verb != rbac.All && !slices.Contains(asked, verb) && !strings.HasPrefix(verb, "impersonate"):
+		return "no request has this verb"
+	case sub == "finalizers" && (verb == "update" || verb == rbac.All):
+		return used.KeptOwner
+	case a.Group == "" && resource == "nodes" && sub != "" && sub != "status":
+		return "a kubelet asks for it, and not the API server" // pkg/kubelet/server/auth.go
+	case resource == "events" && (a.Group == "" || a.Group == "events.k8s.io"):
+		return "OpenShift's audit policy drops events" // openshift/api: config/v1/types_apiserver.go
+	case slices.Contains([]string{"get", "list", "watch"}, verb) && !u.log.Shows(verb):
+		return "the log has no " + verb + " of anybody"
+	}
+	return ""
 }
 
 // virtual adds the parts of a wildcard that no request shows.

@@ -42,18 +42,20 @@ func (l *Log) read(r io.Reader) error {
 		}
 		b = bufio.NewReaderSize(z, 1<<20)
 	}
-	head, err := b.Peek(4 << 10)
-	if err != nil && !errors.Is(err, io.EOF) {
+	if head, err := b.Peek(4 << 10); err != nil && !errors.Is(err, io.EOF) {
 		return err
-	}
-	if documents(head) {
+	} else if documents(head) {
 		return l.readDocuments(b)
 	}
+	return l.readLines(b)
+}
+
+func (l *Log) readLines(b *bufio.Reader) error {
 	var long []byte
 	for tooLong := false; ; {
 		line, err := b.ReadSlice('\n')
-		full := errors.Is(err, bufio.ErrBufferFull)
-		if err != nil && !full && !errors.Is(err, io.EOF) {
+		full, last := errors.Is(err, bufio.ErrBufferFull), errors.Is(err, io.EOF)
+		if err != nil && !full && !last {
 			return err
 		}
 		if tooLong = tooLong || len(long)+len(line) > mostLine; !tooLong && (full || len(long) > 0) {
@@ -71,7 +73,7 @@ func (l *Log) read(r io.Reader) error {
 		if long, tooLong = long[:0], false; cap(long) > 1<<22 {
 			long = nil
 		}
-		if err != nil {
+		if last {
 			return nil
 		}
 	}

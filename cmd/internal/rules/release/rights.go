@@ -117,8 +117,8 @@ func rights(ctx context.Context, b *bundle.Bundle, ref, root string, others []st
 		looked = append(looked, fmt.Sprintf("not compared with %s: %s", text.FirstOf(3, left[why]), why))
 	}
 	if len(others) == 0 {
-		looked = append(looked, "its rights are compared with nothing: the bundle stands beside no chart, kustomization "+
-			"or "+roleFile)
+		looked = append(looked, "its rights are compared with nothing: the bundle stands beside no chart, "+
+			"kustomization or "+roleFile)
 	}
 	findings.Sort(list)
 	return list, looked, ctx.Err()
