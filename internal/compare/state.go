@@ -82,15 +82,24 @@ func pairsOf(old, now State) []pair {
 	}
 	out, used := make([]pair, len(now.Operators)), map[int]bool{}
 	for _, anywhere := range []bool{false, true} {
+		key := func(o *Operator) string {
+			if anywhere {
+				return o.stem()
+			}
+			return o.Namespace + "/" + o.stem()
+		}
+		free := map[string][]int{}
+		for j := range old.Operators {
+			if k := key(&old.Operators[j]); !used[j] {
+				free[k] = append(free[k], j)
+			}
+		}
 		for i := range now.Operators {
-			o := &now.Operators[i]
-			out[i].now = o
-			for j := range old.Operators {
-				before := &old.Operators[j]
-				if out[i].old == nil && !used[j] && before.stem() == o.stem() &&
-					(anywhere || before.Namespace == o.Namespace) {
-					out[i].old, used[j] = before, true
-				}
+			out[i].now = &now.Operators[i]
+			k := key(out[i].now)
+			if out[i].old == nil && len(free[k]) > 0 {
+				j := free[k][0]
+				out[i].old, used[j], free[k] = &old.Operators[j], true, free[k][1:]
 			}
 		}
 	}
@@ -105,9 +114,15 @@ func pairsOf(old, now State) []pair {
 // TreeOperators returns the operators of a tree of objects, with what their OperatorGroups ask for.
 func TreeOperators(objects []*manifest.Object, csvs []permissions.CSV) ([]Operator, error) {
 	var out []Operator
+	groups := map[string][]*manifest.Object{}
+	for _, o := range objects {
+		if o.Kind == operatorsv1.OperatorGroupKind && o.Group() == olm.Group {
+			groups[o.Namespace] = append(groups[o.Namespace], o)
+		}
+	}
 	for _, csv := range csvs {
 		o := Operator{CSV: csv}
-		mode, err := modeOf(objects, csv.Namespace)
+		mode, err := modeOf(groups[csv.Namespace], csv.Namespace)
 		if err != nil {
 			return nil, err
 		}
@@ -119,20 +134,16 @@ func TreeOperators(objects []*manifest.Object, csvs []permissions.CSV) ([]Operat
 	return out, nil
 }
 
-// modeOf returns the install mode that the OperatorGroup of a namespace asks for; empty if there is not one group, or
+// modeOf returns the install mode that the OperatorGroups of a namespace ask for; empty if there is not one group, or
 // if the cluster decides (docs/spec/olm-v0-installs.md, section 8).
-func modeOf(objects []*manifest.Object, namespace string) (v1alpha1.InstallModeType, error) {
+func modeOf(groups []*manifest.Object, namespace string) (v1alpha1.InstallModeType, error) {
 	var g operatorsv1.OperatorGroup
-	groups := 0
-	for _, o := range objects {
-		if o.Kind == operatorsv1.OperatorGroupKind && o.Group() == olm.Group && o.Namespace == namespace {
-			groups++
-			if _, err := o.Into(&g); err != nil {
-				return "", err
-			}
+	for _, o := range groups {
+		if _, err := o.Into(&g); err != nil {
+			return "", err
 		}
 	}
-	if groups != 1 {
+	if len(groups) != 1 {
 		return "", nil
 	}
 	return olm.TargetsOf(&g.Spec).Mode(namespace), nil

@@ -29,6 +29,7 @@ type simulation struct {
 	*prediction
 	groupsIn  map[string][]*group        // by namespace, in the order of creation
 	csvsIn    map[string][]*csv          // without copies
+	queuedIn  map[string]int             // how many of csvsIn are in csvQueue
 	called    map[[2]string][]*csv       // of csvsIn, by namespace and name
 	owners    map[[2]string][]*csv       // of csvsIn, by namespace and the name of a CRD
 	heirs     map[[2]string][]*csv       // of csvsIn, by namespace and the name that they replace
@@ -56,6 +57,7 @@ func play(c *prediction) *simulation {
 		prediction: c,
 		groupsIn:   map[string][]*group{},
 		csvsIn:     map[string][]*csv{},
+		queuedIn:   map[string]int{},
 		called:     map[[2]string][]*csv{},
 		owners:     map[[2]string][]*csv{},
 		heirs:      map[[2]string][]*csv{},
@@ -142,7 +144,11 @@ func (o *simulation) wakeBeside(v *csv) {
 	for _, g := range o.groupsIn[v.Namespace] {
 		o.wakeGroup(g)
 	}
-	for _, other := range o.csvsIn[v.Namespace] {
+	others := o.csvsIn[v.Namespace]
+	if !v.counted && o.queuedIn[v.Namespace] == len(others)-1 { // of the others there is none left to wake
+		others = []*csv{v}
+	}
+	for _, other := range others {
 		if !other.deleted && (other == v || other.Name == v.Replaces || !other.settled()) {
 			o.wakeCSV(other)
 		}
@@ -176,6 +182,9 @@ func (o *simulation) wakeGroup(g *group) {
 func (o *simulation) wakeCSV(v *csv) {
 	if !v.queued {
 		v.queued = true
+		if v.counted = v.exists && !v.Copied; v.counted {
+			o.queuedIn[v.Namespace]++
+		}
 		o.csvQueue = append(o.csvQueue, v)
 	}
 }
@@ -214,9 +223,10 @@ func (o *simulation) runLoops() {
 				g.queued = false
 			}
 			for _, v := range o.csvQueue {
-				v.queued = false
+				v.queued, v.counted = false, false
 			}
 			o.groupQueue, o.csvQueue = nil, nil
+			clear(o.queuedIn)
 			return
 		}
 		if len(o.groupQueue) > 0 {
@@ -227,6 +237,10 @@ func (o *simulation) runLoops() {
 		}
 		v := o.csvQueue[0]
 		o.csvQueue, v.queued = o.csvQueue[1:], false
+		if v.counted {
+			v.counted = false
+			o.queuedIn[v.Namespace]--
+		}
 		if !v.deleted {
 			o.syncCSV(v)
 		}

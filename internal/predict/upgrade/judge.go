@@ -153,7 +153,7 @@ func (j *judge) path(p Pair) {
 // version that only the newer CRD serves OLM asks at the next InstallPlan.
 func (j *judge) unfit(ctx context.Context, p Pair) error {
 	live := world.Read(j.Cluster, "")
-	for _, now := range ownedCRDs(p.New, shipped(p.New, j.New)) {
+	for _, now := range ownedCRDs(p.New, j.rendered[1]) {
 		before := j.inCluster(now.Name)
 		if before == nil || p.Old.Name == p.New.Name && same(before, now) {
 			continue // OLM installs no release twice
@@ -338,12 +338,12 @@ func (j *judge) conversions(p Pair) {
 	before := map[string]bool{}
 	if p.Old != nil {
 		objects := shipped(p.Old, j.Old)
-		for _, crd := range ownedCRDs(p.Old, objects) {
+		for _, crd := range ownedCRDs(p.Old, j.rendered[0]) {
 			before[crd.Name] = unconverted(p.Old, crd, objects) != nil
 		}
 	}
 	objects := shipped(p.New, j.New)
-	for _, crd := range ownedCRDs(p.New, objects) {
+	for _, crd := range ownedCRDs(p.New, j.rendered[1]) {
 		if gap := unconverted(p.New, crd, objects); gap != nil && !before[crd.Name] {
 			level := gap.Level()
 			if gap.Set { // again and again, which installs it once and fails when it is to be updated
@@ -375,8 +375,12 @@ func shipped(o *Operator, rendered []*manifest.Object) []*manifest.Object {
 	return rendered
 }
 
-func ownedCRDs(o *Operator, objects []*manifest.Object) []*manifest.Object {
-	crds := olm.CRDs(objects)
+// ownedCRDs returns the CRDs that an operator owns and ships: those of its bundle, or else of what is rendered.
+func ownedCRDs(o *Operator, rendered map[string]*manifest.Object) []*manifest.Object {
+	crds := rendered
+	if len(o.Bundle) > 0 {
+		crds = olm.CRDs(o.Bundle)
+	}
 	return lists.Map(lists.Filter(owned(o), func(name string) bool { return crds[name] != nil }),
 		func(name string) *manifest.Object { return crds[name] })
 }

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -64,6 +65,7 @@ type Consequence struct {
 // be read, or that of the Checker, which gets ctx.
 func (u Upgrade) Findings(ctx context.Context) ([]Consequence, error) {
 	j := &judge{Upgrade: u, before: olm.CRDs(u.Old), after: olm.CRDs(u.New), live: olm.CRDs(u.Cluster)}
+	j.rendered = [2]map[string]*manifest.Object{maps.Clone(j.before), maps.Clone(j.after)}
 	for _, p := range u.Pairs {
 		if p.New != nil {
 			j.operators = append(j.operators, *p.New)
@@ -114,9 +116,10 @@ func (u Upgrade) Findings(ctx context.Context) ([]Consequence, error) {
 // judge keeps what the rules look at.
 type judge struct {
 	Upgrade
-	before, after map[string]*manifest.Object // the CRDs of both releases by name
-	live          map[string]*manifest.Object // those of the cluster
-	operators     []Operator                  // of the cluster after the upgrade
+	before, after map[string]*manifest.Object    // the CRDs of both releases by name
+	live          map[string]*manifest.Object    // those of the cluster
+	rendered      [2]map[string]*manifest.Object // before and after without those that only a bundle has
+	operators     []Operator                     // of the cluster after the upgrade
 	found         []Consequence
 }
 
