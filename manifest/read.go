@@ -43,6 +43,12 @@ type Document struct {
 	wide     sync.Map // of *yaml.Node: the keys of wide mappings
 }
 
+// In returns the document as that of another file with the same bytes. Both share what was parsed.
+func (d *Document) In(file string) *Document {
+	return &Document{File: file, Line: d.Line, Index: d.Index, Root: d.Root, Raw: d.Raw, ReprintReason: d.ReprintReason,
+		Duplicates: d.Duplicates, limits: d.limits, skimmed: d.skimmed, strays: d.strays, aliases: d.aliases}
+}
+
 // full returns the whole tree. A skimmed document is parsed when the whole tree is first needed.
 func (d *Document) full() (*yaml.Node, error) {
 	if !d.skimmed {

@@ -286,7 +286,7 @@ func (x *explorer) others(key nodeKey) ([]*manifest.Object, error) {
 	})
 	t := collect(files, lists.Map(files, func(f file) result {
 		f.named = true
-		return f.read(nil, limits)
+		return f.read(Options{}, limits)
 	}))
 	failed = append(failed, t.Failed...)
 	for _, s := range t.Skipped {

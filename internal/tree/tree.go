@@ -90,6 +90,8 @@ type Tree struct {
 	explored   *explorer
 	references []string // directories of kube-compare
 	left       []Chart  // files that were not read
+	// read are the documents of files with objects, by what is in them, for the tree that has this one as Like
+	read map[[sha256.Size]byte][]*manifest.Document
 }
 
 // Unread reports which files look like Kubernetes objects and could not be read, and why.
@@ -121,7 +123,7 @@ func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
 	results := make([]result, len(files))
 	parallel.Each(o.Workers, len(files), func(i int) {
 		if ctx.Err() == nil {
-			results[i] = files[i].read(o.Stdin, limits)
+			results[i] = files[i].read(o, limits)
 		}
 	})
 	if err := ctx.Err(); err != nil {
@@ -131,6 +133,14 @@ func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
 		return nil, manifest.OverLimit(&manifest.Error{File: strings.Join(paths, ", "), Msg: over})
 	}
 	t := collect(files, results)
+	if o.Other != "" && o.Like == nil {
+		t.read = map[[sha256.Size]byte][]*manifest.Document{}
+		for _, r := range results {
+			if r.docs != nil {
+				t.read[r.digest] = r.docs
+			}
+		}
+	}
 	if err := roots.complete(t); err != nil {
 		return nil, err
 	}
@@ -165,7 +175,8 @@ type result struct {
 	templated   []*manifest.Error
 	reference   bool // of kube-compare
 	skipped     string
-	digest      [sha256.Size]byte // of a file that was skipped
+	digest      [sha256.Size]byte // of a file that was skipped, and of all where another tree is compared
+	docs        []*manifest.Document
 	fault       *manifest.Error
 	err         error
 }
@@ -198,19 +209,26 @@ func collect(files []file, results []result) *Tree {
 	return t
 }
 
-func (f file) read(stdin io.Reader, limits manifest.Limits) result {
+func (f file) read(o Options, limits manifest.Limits) result {
 	if f.skip != "" {
 		return result{skipped: f.skip}
 	}
 	if f.absent != "" {
 		return result{fault: &manifest.Error{File: f.name, Msg: f.absent}}
 	}
-	data, err := f.load(stdin, int64(limits.FileBytes)+1)
+	data, err := f.load(o.Stdin, int64(limits.FileBytes)+1)
 	if err != nil {
 		return result{err: err}
 	}
-	r := f.parse(data, limits)
-	if r.skipped != "" {
+	var same []*manifest.Document
+	var digest [sha256.Size]byte
+	if o.Other != "" {
+		if digest = sha256.Sum256(data); o.Like != nil {
+			same = lists.Map(o.Like.read[digest], func(d *manifest.Document) *manifest.Document { return d.In(f.name) })
+		}
+	}
+	r := f.parse(data, same, limits)
+	if r.digest = digest; o.Other == "" && r.skipped != "" {
 		r.digest = sha256.Sum256(data)
 	}
 	return r
@@ -250,12 +268,14 @@ const (
 	noObject  = "not a Kubernetes object: apiVersion, kind or name is missing"
 )
 
-func (f file) parse(data []byte, limits manifest.Limits) result {
-	docs, err := manifest.ReadFile(f.name, data, limits)
-	if err != nil {
-		return f.refused(data, err)
+// parse takes the documents of a file from another one with the same data, if there is one.
+func (f file) parse(data []byte, docs []*manifest.Document, limits manifest.Limits) (r result) {
+	if len(docs) == 0 {
+		var err error
+		if docs, err = manifest.ReadFile(f.name, data, limits); err != nil {
+			return f.refused(data, err)
+		}
 	}
-	var r result
 	if len(docs) == 0 {
 		r.stray = &manifest.Error{File: f.name, Msg: "empty"}
 	}
@@ -294,6 +314,9 @@ func (f file) parse(data []byte, limits manifest.Limits) result {
 				r.addStray(o.Line)
 			}
 		}
+	}
+	if len(r.objects) > 0 {
+		r.docs = docs
 	}
 	if r.count > 0 {
 		r.stray = &manifest.Error{File: f.name, Line: r.line, Msg: noObject}
