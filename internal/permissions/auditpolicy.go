@@ -22,7 +22,7 @@ func (r *Report) AuditPolicy(openshift bool) ([]byte, error) {
 		groups = lists.Add(groups, rbac.Account{Namespace: a.Namespace}.Groups()[2])
 	}
 	if len(users) == 0 {
-		return nil, manifest.WithHint(errors.New("--audit-policy: no ServiceAccount has rights of its own"),
+		return nil, manifest.WithHint(errors.New("no ServiceAccount has rights of its own"),
 			"leave it out: there is nothing to record")
 	}
 	if openshift {

@@ -46,7 +46,7 @@ func (n Narrowing) Roles(objects []*manifest.Object) (map[*manifest.Object]manif
 		return nil, err
 	}
 	if covered := log.Covers(); covered < time.Duration(n.Days)*24*time.Hour {
-		return nil, manifest.WithHint(fmt.Errorf("--only-used: the log covers %.1f days, and --days asks for %d",
+		return nil, manifest.WithHint(fmt.Errorf("the audit log covers %.1f days, and %d are asked for",
 			covered.Hours()/24, n.Days), "give a longer log, or all its files")
 	}
 	out := map[*manifest.Object]manifest.Edit{}
@@ -102,19 +102,19 @@ func (n Narrowing) role(r *Report, log *used.Log, role *rbac.Role, accounts []rb
 		s := accountSubject(a)
 		seen := log.Of(s.account(n.Names))
 		if seen == nil || seen.Events == 0 {
-			return nil, manifest.WithHint(fmt.Errorf("--only-used: the log has no decision about a request of %s", s),
-				"give its name in the log with --account, or a longer log")
+			return nil, manifest.WithHint(fmt.Errorf("the audit log has no decision about a request of %s", s),
+				"give its name in the log, OLD=NEW, or a longer log")
 		}
 		u := usage{report: r, log: log, a: seen, subject: s, at: map[string]*rbac.Index[int]{}}
 		for _, rule := range role.PolicyRules() {
 			if rbac.Count(rule, rbac.MaxAtoms) > rbac.MaxAtoms {
-				return nil, manifest.WithHint(fmt.Errorf("--only-used: %s: %w", role, rbac.ErrTooMany), "leave it out")
+				return nil, manifest.WithHint(fmt.Errorf("%s: %w", role, rbac.ErrTooMany), "leave it out")
 			}
 			u.grant(rbac.Atoms(rule), role.Namespace, Source{})
 		}
 		u.match()
 		for _, a := range n.Keep {
-			u.need(used.Asked{Atom: a, Place: role.Namespace}, "kept by --keep")
+			u.need(used.Asked{Atom: a, Place: role.Namespace}, "kept on request")
 		}
 		all = append(all, lists.Map(u.rights, func(g granted) rbac.Atom { return g.atom })...)
 		left = append(left, u.narrowed()...)

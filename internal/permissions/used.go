@@ -80,7 +80,7 @@ func (r *Report) NewLog(names map[rbac.Account]rbac.Account) (*used.Log, error) 
 	}
 	for a := range names {
 		if !own[a] {
-			return nil, manifest.WithHint(fmt.Errorf("--account: there is no ServiceAccount %s", a),
+			return nil, manifest.WithHint(fmt.Errorf("there is no ServiceAccount %s", a),
 				"write NAMESPACE/NAME of the log=NAMESPACE/NAME of the operator")
 		}
 	}
@@ -336,7 +336,7 @@ func (u *usage) notes() []string {
 		out = append(out, "the log has only the stage RequestReceived of it, which is before the decision: "+
 			"nothing is known of what it uses")
 	case u.a.Events == 0:
-		out = append(out, "the log has no event of it: give its name in the log with --account, or a longer log")
+		out = append(out, "the log has no event of it: give its name in the log, OLD=NEW, or a longer log")
 	}
 	if missing := lists.Filter(rbac.Verbs, func(v string) bool { return !u.log.Shows(v) }); len(missing) > 0 {
 		out = append(out, "the log has no "+text.Or(missing)+" of anybody: the audit policy may drop these verbs")

@@ -136,7 +136,7 @@ func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
 	if o.Other != "" && o.Like == nil {
 		t.read = map[[sha256.Size]byte][]*manifest.Document{}
 		for _, r := range results {
-			if r.docs != nil {
+			if len(r.objects) > 0 {
 				t.read[r.digest] = r.docs
 			}
 		}
@@ -224,7 +224,7 @@ func (f file) read(o Options, limits manifest.Limits) result {
 	var digest [sha256.Size]byte
 	if o.Other != "" {
 		if digest = sha256.Sum256(data); o.Like != nil {
-			same = lists.Map(o.Like.read[digest], func(d *manifest.Document) *manifest.Document { return d.In(f.name) })
+			same = o.Like.read[digest]
 		}
 	}
 	r := f.parse(data, same, limits)
@@ -268,13 +268,18 @@ const (
 	noObject  = "not a Kubernetes object: apiVersion, kind or name is missing"
 )
 
-// parse takes the documents of a file from another one with the same data, if there is one.
-func (f file) parse(data []byte, docs []*manifest.Document, limits manifest.Limits) (r result) {
-	if len(docs) == 0 {
-		var err error
-		if docs, err = manifest.ReadFile(f.name, data, limits); err != nil {
-			return f.refused(data, err)
-		}
+// documents returns what is in a file: that of another one with the same data, if there is one.
+func (f file) documents(data []byte, same []*manifest.Document, limits manifest.Limits) ([]*manifest.Document, error) {
+	if len(same) == 0 {
+		return manifest.ReadFile(f.name, data, limits)
+	}
+	return lists.Map(same, func(d *manifest.Document) *manifest.Document { return d.In(f.name) }), nil
+}
+
+func (f file) parse(data []byte, same []*manifest.Document, limits manifest.Limits) (r result) {
+	docs, err := f.documents(data, same, limits)
+	if err != nil {
+		return f.refused(data, err)
 	}
 	if len(docs) == 0 {
 		r.stray = &manifest.Error{File: f.name, Msg: "empty"}
@@ -315,10 +320,7 @@ func (f file) parse(data []byte, docs []*manifest.Document, limits manifest.Limi
 			}
 		}
 	}
-	if len(r.objects) > 0 {
-		r.docs = docs
-	}
-	if r.count > 0 {
+	if r.docs = docs; r.count > 0 {
 		r.stray = &manifest.Error{File: f.name, Line: r.line, Msg: noObject}
 	}
 	if r.count > 1 {

@@ -27,7 +27,7 @@ func (l *Log) Read(name string, r io.Reader) error {
 	}
 	if l.Events == before {
 		return &manifest.Error{File: name, Msg: "has no event of audit.k8s.io/v1",
-			Tip: "give the file that --audit-log-path of the API server names, or an export with these events"}
+			Tip: "give the file that the API server writes, or an export with these events"}
 	}
 	l.Files = append(l.Files, name)
 	return nil
