@@ -61,6 +61,7 @@ type explorer struct {
 	taken    map[string]bool // files, in messages, that are
 	said     map[string]bool // what is not known
 	variants map[string]int  // roots of a directory
+	byName   map[named][]*manifest.Object
 
 	substituted *budget.Meter // what variables make
 
@@ -77,8 +78,10 @@ const (
 func (a *applied) explore(t *Tree, plain []*manifest.Object) *explorer {
 	x := &explorer{applied: a, tree: t, plain: plain, byKey: map[nodeKey]*node{}, replaced: map[string]bool{},
 		substituted: budget.NewMeter(budget.Tree), taken: map[string]bool{}, said: map[string]bool{},
-		variants: map[string]int{}, compared: map[string]fileState{}, built: map[string][]*manifest.Object{}}
+		variants: map[string]int{}, byName: map[named][]*manifest.Object{}, compared: map[string]fileState{},
+		built: map[string][]*manifest.Object{}}
 	x.defined(plain)
+	x.keep(plain)
 	for _, k := range a.roots {
 		x.build(nodeKey{k: k, dir: k.Dir}, target{}, nil).asked = a.asked[k]
 	}
@@ -103,7 +106,7 @@ func (x *explorer) alive(n *node) bool { return n.asked || n.by != nil || !x.rep
 
 // follow adds the roots that an object of an engine applies. parent is nil for one of a plain manifest.
 func (x *explorer) follow(o *manifest.Object, parent *node) {
-	if !isOfEngine(o) || x.top == "" {
+	if !isOfEngine(o) || x.top == "" || x.tooMany != nil {
 		return
 	}
 	targets, unknown := x.targetsOf(o)
@@ -301,27 +304,31 @@ func (x *explorer) others(key nodeKey) ([]*manifest.Object, error) {
 	return t.Objects, nil
 }
 
+// named is what objects of engines name others by.
+type named struct{ group, kind, name string }
+
+// keep notes objects for what names them.
+func (x *explorer) keep(objects []*manifest.Object) {
+	for _, o := range objects {
+		key := named{o.Group(), o.Kind, o.Name}
+		x.byName[key] = append(x.byName[key], o)
+	}
+}
+
 // holder returns an object that one of Flux names: the only one of the tree, or of the cluster directory.
 func (x *explorer) holder(group, kind string, by *manifest.Object, namespace, name string) *manifest.Object {
 	namespace = cmp.Or(namespace, by.Namespace)
 	all, near := map[manifest.Place]*manifest.Object{}, map[manifest.Place]*manifest.Object{}
 	in, _ := x.clusterDir(path.Dir(by.File))
-	add := func(objects []*manifest.Object) {
-		for _, o := range objects {
-			if o.Kind == kind && o.Group() == group && o.Name == name &&
-				(o.Namespace == namespace || o.Namespace == "" || namespace == "") {
-				at := manifest.Place{File: o.File, Line: o.Line}
-				all[at] = o
-				if dir, ok := x.clusterDir(path.Dir(o.File)); ok && dir == in {
-					near[at] = o
-				}
+	x.late(name)
+	for _, o := range x.byName[named{group, kind, name}] {
+		if o.Namespace == namespace || o.Namespace == "" || namespace == "" {
+			at := manifest.Place{File: o.File, Line: o.Line}
+			all[at] = o
+			if dir, ok := x.clusterDir(path.Dir(o.File)); ok && dir == in {
+				near[at] = o
 			}
 		}
-	}
-	add(x.plain)
-	x.late(name)
-	for _, n := range x.nodes {
-		add(n.objects)
 	}
 	if len(near) == 1 {
 		all = near

@@ -129,6 +129,7 @@ func (x *explorer) made(n *node, k *kustomization.Kustomization, objects []*mani
 		x.built[n.beside] = objects
 	}
 	n.objects, n.templated = withTemplates(objects)
+	x.keep(n.objects)
 	n.placed = x.placed(objects)
 }
 
