@@ -89,6 +89,8 @@ func (r *Reader) Render(ctx context.Context, dir string, of Release, build bool)
 	return a.objects, a.err
 }
 
+// render is Render for what was not asked before: it has the program render the chart, and gives each object the place
+// of its template.
 func (r *Reader) render(ctx context.Context, dir string, of Release, build bool) ([]*manifest.Object, error) {
 	fault := func(format string, args ...any) *manifest.Error {
 		return &manifest.Error{File: r.Named(dir), Msg: fmt.Sprintf(format, args...)}

@@ -119,10 +119,9 @@ func ended(s, other State, users map[permissions.Subject]bool) map[permissions.S
 // PodUser returns the account that the pods of a workload use.
 func PodUser(o *manifest.Object) permissions.Subject {
 	path := strings.Split(images.PodPath(o.Group(), o.Kind), ".")
-	named, _ := o.Get(append(slices.Clone(path), "serviceAccountName")...)
-	older, _ := o.Get(append(slices.Clone(path), "serviceAccount")...)
+	at := func(field string) string { return olm.Text(olm.Get(o, append(slices.Clone(path), field)...)) }
 	return permissions.Subject{Kind: accountKind, Namespace: o.Namespace,
-		Name: cmp.Or(olm.Text(named), olm.Text(older), "default")}
+		Name: cmp.Or(at("serviceAccountName"), at("serviceAccount"), "default")}
 }
 
 // renamedTo returns the new names of accounts by their older ones.

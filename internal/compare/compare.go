@@ -103,7 +103,7 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	}
 	r.Unresolved, r.Unbuilt = append([]Unresolved{}, o.Unresolved...), o.Unbuilt
 	r.Before, r.Charts = o.Before, o.Charts
-	r.OLM = slices.Concat(unresolved(r.Unresolved), said(o.Said), r.OLM)
+	r.OLM = slices.Concat(unresolved(r.Unresolved), resolverConsequences(o.Said), r.OLM)
 	slices.SortStableFunc(r.OLM, func(a, b Consequence) int { return a.Severity.Rank() - b.Severity.Rank() })
 	r.Notes = append([]string{}, lists.Unique(slices.Concat(old.Permissions.Notes, now.Permissions.Notes))...)
 	r.Unread = append([]string{}, slices.Concat(old.Permissions.Unread, now.Permissions.Unread, o.Unread)...)
@@ -186,9 +186,8 @@ const leavesBound = leaves + "; where the release is new, a binding of it grants
 // boundBy reports whether one of the objects, but not of those that are left, binds a role.
 func boundBy(objects, left []*manifest.Object, role *manifest.Object) bool {
 	return role.Group() == rbacv1.GroupName && slices.ContainsFunc(objects, func(o *manifest.Object) bool {
-		kind, _ := o.Get("roleRef", "kind")
-		name, _ := o.Get("roleRef", "name")
-		return o.Group() == rbacv1.GroupName && olm.Text(kind) == role.Kind && olm.Text(name) == role.Name &&
+		return o.Group() == rbacv1.GroupName && olm.Get(o, "roleRef", "kind") == role.Kind &&
+			olm.Get(o, "roleRef", "name") == role.Name &&
 			(role.Namespace == "" || o.Namespace == role.Namespace) && !slices.Contains(left, o)
 	})
 }

@@ -174,9 +174,8 @@ func (s State) withDeployments() ([]*manifest.Object, error) {
 		if err != nil {
 			return nil, err
 		}
-		list, _ := value.([]any)
-		for _, item := range list {
-			d, _ := item.(map[string]any)
+		for _, item := range olm.Items(value) {
+			d := olm.Mapping(item)
 			name := fields.Text(d["name"])
 			if d == nil || slices.ContainsFunc(s.Objects, func(x *manifest.Object) bool {
 				return x.Kind == "Deployment" && x.Name == name && (x.Namespace == o.Namespace || o.Namespace == "")

@@ -21,7 +21,7 @@ func consequences(ctx context.Context, pairs []pair, old, now State, o Options) 
 	u.Pairs = lists.Map(lists.Filter(pairs, pair.byOLM), func(p pair) upgrade.Pair {
 		return upgrade.Pair{Old: p.old.release(), New: p.now.release()}
 	})
-	u.Others = lists.Map(o.Others, func(other Operator) upgrade.Operator { return *other.release() })
+	u.Others = lists.Map(o.Others, func(other Operator) upgrade.Release { return *other.release() })
 	found, err := u.Findings(ctx)
 	if err != nil {
 		return nil, err
@@ -59,8 +59,8 @@ func unresolved(list []Unresolved) (out []Consequence) {
 	return out
 }
 
-// said returns what OLM's resolver says.
-func said(list []findings.Finding) []Consequence {
+// resolverConsequences returns what OLM's resolver says.
+func resolverConsequences(list []findings.Finding) []Consequence {
 	return lists.Map(list, func(f findings.Finding) Consequence {
 		return Consequence{Rule: f.Rule, Operator: f.Object, Severity: f.Level, Message: f.Message, File: f.File,
 			Line: f.Line}
@@ -68,11 +68,11 @@ func said(list []findings.Finding) []Consequence {
 }
 
 // release returns an operator as package upgrade looks at it.
-func (o *Operator) release() *upgrade.Operator {
+func (o *Operator) release() *upgrade.Release {
 	if o == nil {
 		return nil
 	}
-	return &upgrade.Operator{CSV: o.CSV, Entry: o.entry(), Bundle: o.Shipped, InstallMode: o.InstallMode,
+	return &upgrade.Release{CSV: o.CSV, Entry: o.entry(), Bundle: o.Shipped, InstallMode: o.InstallMode,
 		Unsupported: o.Unsupported}
 }
 

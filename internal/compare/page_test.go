@@ -37,7 +37,8 @@ func TestNoisePage(t *testing.T) {
 		fmt.Fprintf(&b, "| %s | `%s` | %s | %s |\n", cmp.Or(of, "all"), path, value, n.Reason)
 	}
 	for _, d := range normalize.Defaults() {
-		fmt.Fprintf(&b, "| %s | `%s` | `%s` | the API server fills it in |\n", d[0], d[1], d[2])
+		kinds, value := strings.ReplaceAll(d[0], ",", ", "), strings.Replace(d[2], "computed", "depends on other fields", 1)
+		fmt.Fprintf(&b, "| %s | `%s` | `%s` | the API server fills it in |\n", kinds, d[1], value)
 	}
 	golden.CheckPart(t, filepath.Join("..", "..", "docs", "reference", "differences.md"), noiseBegin, noiseEnd, b.String(), *update)
 }

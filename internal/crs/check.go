@@ -68,10 +68,7 @@ func InNewVersions(objects []*manifest.Object, gone, kinds map[schema.GroupKind]
 	for _, o := range objects {
 		gk := schema.GroupKind{Group: o.Group(), Kind: o.Kind}
 		old, now := gone[gk], kinds[gk]
-		if old == nil || now == nil {
-			continue
-		}
-		if strategy, _ := now.Get("spec", "conversion", "strategy"); strategy == "Webhook" {
+		if old == nil || now == nil || olm.ConvertsByWebhook(now.Object) {
 			continue
 		}
 		before := append(olm.ServedVersions(old.Object), strings.TrimPrefix(o.APIVersion, gk.Group+"/"))

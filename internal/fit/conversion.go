@@ -67,7 +67,7 @@ func (g Gap) Idle() bool { return g.idle }
 // Unconverted returns why no webhook converts the objects of a CRD; nil if one does, or if the CRD names none. What the
 // operator ships is in its namespace, or else where the objects say.
 func Unconverted(o Operator, crd *manifest.Object) *Gap {
-	if !byWebhook(crd) {
+	if !olm.ConvertsByWebhook(crd) {
 		return nil
 	}
 	namespace, service := ConversionService(crd)
@@ -135,12 +135,11 @@ func (o Operator) ships(kind, namespace, name string) (there bool, elsewhere str
 // injected returns the Certificate, as namespace/name, from which cert-manager is to write a CA into a CRD that has
 // none.
 func injected(crd *manifest.Object) string {
-	ca, _ := crd.Get("spec", "conversion", "webhook", "clientConfig", "caBundle")
-	if len(olm.Text(ca)) > len("Cg==") { // which generators write for "none yet"
+	ca := olm.Text(olm.Get(crd, "spec", "conversion", "webhook", "clientConfig", "caBundle"))
+	if len(ca) > len("Cg==") { // which generators write for "none yet"
 		return ""
 	}
-	name, _ := crd.Get("metadata", "annotations", "cert-manager.io/inject-ca-from")
-	return olm.Text(name)
+	return olm.Text(olm.Get(crd, "metadata", "annotations", "cert-manager.io/inject-ca-from"))
 }
 
 // Conversions returns the CRDs of an operator that nothing converts.
@@ -160,21 +159,13 @@ func Conversions(o Operator) (list []findings.Finding) {
 
 // ConversionService returns the Service at which a CRD is converted; its name is empty if there is none.
 func ConversionService(crd *manifest.Object) (namespace, name string) {
-	if !byWebhook(crd) {
+	if !olm.ConvertsByWebhook(crd) {
 		return "", ""
 	}
 	client := []string{"spec", "conversion", "webhook", "clientConfig", "service"}
 	if !crd.Has(client[:4]...) {
 		client = []string{"spec", "conversion", "webhookClientConfig", "service"} // of v1beta1
 	}
-	for field, to := range map[string]*string{"namespace": &namespace, "name": &name} {
-		value, _ := crd.Get(append(slices.Clip(client), field)...)
-		*to = olm.Text(value)
-	}
-	return namespace, name
-}
-
-func byWebhook(crd *manifest.Object) bool {
-	strategy, _ := crd.Get("spec", "conversion", "strategy")
-	return strategy == "Webhook"
+	field := func(name string) string { return olm.Text(olm.Get(crd, append(slices.Clip(client), name)...)) }
+	return field("namespace"), field("name")
 }

@@ -154,7 +154,7 @@ type question struct {
 
 // Findings returns what keeps an operator from working in a cluster, the worst first. The same operator and cluster
 // yield the same list.
-func Findings(o Operator, form Form, c Cluster) []findings.Finding { return asked(o, form, c).list }
+func Findings(o Operator, form Form, c Cluster) []findings.Finding { return answered(o, form, c).list }
 
 // questions are what is asked about an operator, in the order of the findings. Releases of OLM v1 differ in some.
 var questions = []struct {
@@ -169,7 +169,7 @@ var questions = []struct {
 	{(*question).config, true}, {(*question).annotations, true},
 }
 
-func asked(o Operator, form Form, c Cluster) *question {
+func answered(o Operator, form Form, c Cluster) *question {
 	q := &question{Operator: o, Cluster: c, form: form, held: sync.OnceValue(o.rights)}
 	for _, x := range questions {
 		x.ask(q)

@@ -98,7 +98,7 @@ func Unseen() Verdict {
 // Judge returns whether an operator works in a cluster, and what Findings says. The former looks at Conversions too,
 // and at what keeps pods from being made. What nothing speaks against runs: the code of the operator is not looked at.
 func Judge(o Operator, form Form, c Cluster) (Verdict, []findings.Finding) {
-	q := asked(o, form, c)
+	q := answered(o, form, c)
 	list := slices.Concat(q.list, Unready(o), o.besides(form))
 	best := judge(list, c)
 	rule := verdicts()[best.Rule]

@@ -47,6 +47,8 @@ func Advise(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 	return scoped(csv, installs)
 }
 
+// scoped returns the advice for an operator that is neither descoped nor for all users, by where, how often and in
+// which versions it is installed.
 func scoped(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 	global := slices.ContainsFunc(installs, Install.global)
 	versions := lists.Set(installs, func(i Install) string { return i.CSV })
@@ -177,6 +179,8 @@ type finder struct {
 	bound    map[string][]string // where a descoped operator is bound, by the operator's namespace
 }
 
+// object notes what an object says: an installation, the targets of an OperatorGroup, or where a descoped operator is
+// bound.
 func (f *finder) object(o *manifest.Object) error {
 	switch o.Group() + "/" + o.Kind {
 	case "operators.coreos.com/ClusterServiceVersion":

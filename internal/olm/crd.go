@@ -21,18 +21,13 @@ type CRDVersion struct {
 func CRDVersions(crd *manifest.Object) (versions []CRDVersion) {
 	n := crd.Len("spec", "versions")
 	for i := range n {
-		get := func(field string) any {
-			value, _ := crd.Get("spec", "versions", strconv.Itoa(i), field)
-			return value
-		}
+		get := func(field string) any { return Get(crd, "spec", "versions", strconv.Itoa(i), field) }
 		if name, ok := get("name").(string); ok {
 			versions = append(versions, CRDVersion{name, get("served") == true, get("storage") == true})
 		}
 	}
-	if only, _ := crd.Get("spec", "version"); n == 0 {
-		if name, ok := only.(string); ok {
-			versions = append(versions, CRDVersion{name, true, true})
-		}
+	if name, ok := Get(crd, "spec", "version").(string); ok && n == 0 {
+		versions = append(versions, CRDVersion{name, true, true})
 	}
 	return versions
 }
@@ -40,6 +35,11 @@ func CRDVersions(crd *manifest.Object) (versions []CRDVersion) {
 // IsCRD reports whether a group and kind are those of CustomResourceDefinitions.
 func IsCRD(group, kind string) bool {
 	return group == "apiextensions.k8s.io" && kind == "CustomResourceDefinition"
+}
+
+// ConvertsByWebhook reports whether a CustomResourceDefinition says that a webhook converts its objects.
+func ConvertsByWebhook(crd *manifest.Object) bool {
+	return Get(crd, "spec", "conversion", "strategy") == "Webhook"
 }
 
 // DefinedKind returns the kind of the objects that a CustomResourceDefinition defines: namespaced, unless it says
@@ -80,9 +80,7 @@ func ServedVersions(crd *manifest.Object) (names []string) {
 // StoredVersions returns the versions in which the cluster may have stored objects: status.storedVersions, and the
 // storage version if the CustomResourceDefinition has no status. inStatus says which.
 func StoredVersions(crd *manifest.Object) (names []string, inStatus bool) {
-	status, _ := crd.Get("status", "storedVersions")
-	list, _ := status.([]any)
-	for _, v := range list {
+	for _, v := range Items(Get(crd, "status", "storedVersions")) {
 		if name, ok := v.(string); ok {
 			names = append(names, name)
 		}

@@ -31,9 +31,7 @@ func Copied(meta metav1.ObjectMeta, reason v1alpha1.ConditionReason) (original s
 
 // CopiedObject is Copied for an object whose fields may have wrong types. These count as absent.
 func CopiedObject(o *manifest.Object) (original string, copied bool) {
-	reason, _ := o.Get("status", "reason")
-	labels, _ := o.Get("metadata", "labels")
-	annotations, _ := o.Get("metadata", "annotations")
-	return Copied(metav1.ObjectMeta{Namespace: o.Namespace, Labels: Texts(labels), Annotations: Texts(annotations)},
-		v1alpha1.ConditionReason(Text(reason)))
+	meta := metav1.ObjectMeta{Namespace: o.Namespace, Labels: Texts(Get(o, "metadata", "labels")),
+		Annotations: Texts(Get(o, "metadata", "annotations"))}
+	return Copied(meta, v1alpha1.ConditionReason(Text(Get(o, "status", "reason"))))
 }

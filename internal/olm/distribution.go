@@ -30,8 +30,8 @@ func OpenShift(objects []*manifest.Object) bool {
 		if o.Group() == "config.openshift.io" || o.Namespace == NamespaceMarketplace {
 			return true
 		}
-		from, _ := o.Get("spec", "sourceNamespace")
-		return o.Group() == Group && o.Kind == v1alpha1.SubscriptionKind && from == NamespaceMarketplace
+		return o.Group() == Group && o.Kind == v1alpha1.SubscriptionKind &&
+			Get(o, "spec", "sourceNamespace") == NamespaceMarketplace
 	})
 }
 

@@ -19,8 +19,7 @@ func ObjectTemplates(o *manifest.Object) (objects []*manifest.Object, unknown []
 	}
 	r := &templateReader{object: o}
 	if o.Kind == kindConfigurationPolicy {
-		spec, _ := o.Get("spec")
-		r.read(spec, "spec", "")
+		r.read(Get(o, "spec"), "spec", "")
 	}
 	for _, t := range policyTemplates(o, kindConfigurationPolicy) {
 		if !t.disabled {
@@ -42,15 +41,11 @@ func (t policyTemplate) place(field string) string { return strings.TrimSuffix(t
 
 // policyTemplates returns the objects of a kind in a Policy.
 func policyTemplates(policy *manifest.Object, kind string) (list []policyTemplate) {
-	action, _ := policy.Get("spec", "remediationAction")
-	disabled, _ := policy.Get("spec", "disabled")
-	templates, _ := policy.Get("spec", "policy-templates")
-	items, _ := templates.([]any)
-	for i, item := range items {
-		template, _ := item.(map[string]any)
-		if value, _ := template["objectDefinition"].(map[string]any); value["kind"] == kind {
+	action, disabled := Text(Get(policy, "spec", "remediationAction")), Get(policy, "spec", "disabled") == true
+	for i, item := range Items(Get(policy, "spec", "policy-templates")) {
+		if value := Mapping(Mapping(item)["objectDefinition"]); value["kind"] == kind {
 			at := fmt.Sprintf("spec.policy-templates[%d].objectDefinition", i)
-			list = append(list, policyTemplate{value, at, Text(action), disabled == true})
+			list = append(list, policyTemplate{value, at, action, disabled})
 		}
 	}
 	return list
@@ -64,7 +59,7 @@ type templateReader struct {
 
 // read reads the spec of a ConfigurationPolicy. override is the remediationAction of the Policy that has it.
 func (r *templateReader) read(value any, at, override string) {
-	spec, _ := value.(map[string]any)
+	spec := Mapping(value)
 	if !strings.EqualFold(overridden(Text(spec["remediationAction"]), override), "enforce") {
 		return
 	}
@@ -73,10 +68,9 @@ func (r *templateReader) read(value any, at, override string) {
 		r.unknown = append(r.unknown, r.object.Errorf(at+"."+raw, "the policy makes its objects with a template"))
 		return
 	}
-	templates, _ := spec["object-templates"].([]any)
-	for i, item := range templates {
-		template, _ := item.(map[string]any)
-		definition, _ := template["objectDefinition"].(map[string]any)
+	for i, item := range Items(spec["object-templates"]) {
+		template := Mapping(item)
+		definition := Mapping(template["objectDefinition"])
 		if kind := strings.ToLower(Text(template["complianceType"])); kind != "musthave" && kind != "mustonlyhave" {
 			continue
 		}

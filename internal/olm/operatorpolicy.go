@@ -126,10 +126,8 @@ func readOperatorPolicy(p *OperatorPolicy, override string) *OperatorPolicy {
 		}
 	}
 	// numbers stay what they are in the file
-	sub, _ := p.Object.Get("spec", "subscription")
-	p.subscription, _ = sub.(map[string]any)
-	group, _ := p.Object.Get("spec", "operatorGroup")
-	p.group, _ = group.(map[string]any)
+	sub, group := Get(p.Object, "spec", "subscription"), Get(p.Object, "spec", "operatorGroup")
+	p.subscription, p.group = Mapping(sub), Mapping(group)
 	for field, to := range map[string]*string{"name": &p.Package, "namespace": &p.Namespace, "channel": &p.Channel,
 		"source": &p.Source, "sourceNamespace": &p.SourceNamespace, "startingCSV": &p.StartingCSV} {
 		*to, _ = p.subscription[field].(string)

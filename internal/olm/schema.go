@@ -207,6 +207,7 @@ func (v *verdict) checkObject(field string, object map[string]any, s *schema) {
 	}
 }
 
+// checkList checks the items of a list, and that a set has no item, and a map no key, twice.
 func (v *verdict) checkList(field string, list []any, s *schema) {
 	seen := map[string]bool{}
 	for i, item := range list {

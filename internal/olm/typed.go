@@ -47,6 +47,15 @@ func Text(v any) string {
 	return s
 }
 
+// Get returns a field of an object, nil if it is not there. One that cannot be read counts as absent.
+func Get(o *manifest.Object, path ...string) any {
+	v, err := o.Get(path...)
+	if err != nil {
+		return nil
+	}
+	return v
+}
+
 // Mapping returns a value that is a mapping, or nil.
 func Mapping(v any) map[string]any {
 	m, _ := v.(map[string]any)
@@ -61,9 +70,8 @@ func Items(v any) []any {
 
 // Texts returns the texts in a mapping.
 func Texts(v any) map[string]string {
-	all, _ := v.(map[string]any)
 	out := map[string]string{}
-	for key, x := range all {
+	for key, x := range Mapping(v) {
 		if s, ok := x.(string); ok {
 			out[key] = s
 		}
@@ -80,16 +88,12 @@ func DropEmpty(m map[string]any, field string) {
 
 // TrimDeployment removes the empty mappings that Go's types write in the spec of a Deployment.
 func TrimDeployment(spec any) {
-	m, _ := spec.(map[string]any)
-	DropEmpty(m, "strategy")
-	template, _ := m["template"].(map[string]any)
+	DropEmpty(Mapping(spec), "strategy")
+	template := Mapping(Mapping(spec)["template"])
 	DropEmpty(template, "metadata")
-	pod, _ := template["spec"].(map[string]any)
 	for _, field := range []string{"containers", "initContainers", "ephemeralContainers"} {
-		list, _ := pod[field].([]any)
-		for _, c := range list {
-			container, _ := c.(map[string]any)
-			DropEmpty(container, "resources")
+		for _, c := range Items(Mapping(template["spec"])[field]) {
+			DropEmpty(Mapping(c), "resources")
 		}
 	}
 }

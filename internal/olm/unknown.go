@@ -136,8 +136,7 @@ func DescriptorLists(csv *manifest.Object) ([]string, error) {
 			if err != nil {
 				return nil, err
 			}
-			items, _ := v.([]any)
-			for i, x := range items {
+			for i, x := range Items(v) {
 				found = append(found, listsOf(x, fmt.Sprintf("spec.%s.%s[%d]", apis, list, i))...)
 			}
 		}
@@ -147,12 +146,9 @@ func DescriptorLists(csv *manifest.Object) ([]string, error) {
 
 // listsOf returns the descriptors of an API that have lists as their values.
 func listsOf(api any, at string) (found []string) {
-	m, _ := api.(map[string]any)
 	for _, kind := range []string{"specDescriptors", "statusDescriptors", "actionDescriptors"} {
-		descriptors, _ := m[kind].([]any)
-		for i, x := range descriptors {
-			d, _ := x.(map[string]any)
-			if _, list := d["value"].([]any); list {
+		for i, d := range Items(Mapping(api)[kind]) {
+			if _, list := Mapping(d)["value"].([]any); list {
 				found = append(found, fmt.Sprintf("%s.%s[%d].value", at, kind, i))
 			}
 		}

@@ -55,7 +55,7 @@ func (c Catalogs) Without(objects []*manifest.Object) Catalogs {
 
 // gone reports whether a catalog has left the cluster. That of OLM v1 has no namespace.
 func (c Catalogs) gone(namespace, name string) bool {
-	return c.left(v1alpha1.CatalogSourceKind, namespace, name) || c.left(olm.KindClusterCatalog, namespace, name)
+	return c.isGone(v1alpha1.CatalogSourceKind, namespace, name) || c.isGone(olm.KindClusterCatalog, namespace, name)
 }
 
 // where returns which other cluster of the tree has what this one lacks, as the end of a sentence.
@@ -66,8 +66,8 @@ func (c Catalogs) where(at place) string {
 	return c.elsewhere(at)
 }
 
-// left reports whether an object of a kind has left a namespace. An empty name is any.
-func (c Catalogs) left(kind, namespace, name string) bool {
+// isGone reports whether an object of a kind has left a namespace. An empty name is any.
+func (c Catalogs) isGone(kind, namespace, name string) bool {
 	return slices.ContainsFunc(c.Gone, func(o *manifest.Object) bool {
 		return o.Kind == kind && o.Namespace == namespace && (name == "" || o.Name == name)
 	})
@@ -525,10 +525,9 @@ func (c *prediction) judgeSources(declared, given []resolve.Source) {
 			c.note(ruleSource, findings.Error, o, "status.connectionState", "nobody answers: the last state of OLM's "+
 				"connection is "+s.Connection, "repair or delete it: OLM resolves nothing in a namespace that sees it")
 		case o.Has("spec", "address"):
-			address, _ := o.Get("spec", "address")
 			c.note(ruleAddress, findings.Note, o, "spec.address",
-				fmt.Sprintf("OLM asks %v and starts nothing: the tree does not say what it serves", address),
-				"name an image, or give its content")
+				fmt.Sprintf("OLM asks %v and starts nothing: the tree does not say what it serves",
+					olm.Get(o, "spec", "address")), "name an image, or give its content")
 		}
 	}
 	for _, s := range c.Subscriptions {
@@ -589,11 +588,11 @@ func (r *resolution) unknown(s *world.Subscription) *Unknown {
 
 // disputedSource returns why nobody knows what a CatalogSource serves, or "": two roots differ.
 func (c *prediction) disputedSource(namespace, name string) string {
-	var configMap any
+	configMap := ""
 	if o := c.Source(namespace, name); o != nil {
-		configMap, _ = o.Get("spec", "configMap")
+		configMap = olm.Text(olm.Get(o, "spec", "configMap"))
 	}
-	return c.Disputes.Source(namespace, name, olm.Text(configMap))
+	return c.Disputes.Source(namespace, name, configMap)
 }
 
 // unknownCatalog returns why nothing is known about the catalog of a Subscription, or "".

@@ -46,19 +46,19 @@ func Changes(before, after *Report) (list []findings.Finding) {
 					old.Reason)})
 		}
 	}
-	return append(list, stays(before, after)...)
+	return append(list, orphaned(before, after)...)
 }
 
 // outcome is what a finding says, wherever it stands.
 func outcome(f findings.Finding) [3]string { return [3]string{f.Rule, f.Object, f.Message} }
 
-// stays returns the operators that OLM leaves when the Subscription or the OperatorPolicy that asks for them goes:
+// orphaned returns the operators that OLM leaves when the Subscription or the OperatorPolicy that asks for them goes:
 // neither is the owner of a ClusterServiceVersion (OLM: pkg/controller/registry/resolver/steps.go, NewStepsFromBundle).
-func stays(before, after *Report) (list []findings.Finding) {
-	left := lists.By(after.CSVs, CSV.key)
+func orphaned(before, after *Report) (list []findings.Finding) {
+	remaining := lists.By(after.CSVs, CSV.key)
 	for _, s := range before.Subscriptions {
 		of := func(o SubscriptionState) bool { return o.Namespace == s.Namespace && o.InstalledCSV == s.InstalledCSV }
-		if csv, there := left[s.Namespace+"/"+s.InstalledCSV]; s.InstalledCSV == "" || !there ||
+		if csv, there := remaining[s.Namespace+"/"+s.InstalledCSV]; s.InstalledCSV == "" || !there ||
 			slices.ContainsFunc(after.Subscriptions, of) {
 			continue
 		} else if csv.Phase == string(v1alpha1.CSVPhaseReplacing) || csv.Phase == string(v1alpha1.CSVPhaseDeleting) {

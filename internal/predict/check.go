@@ -193,20 +193,20 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 }
 
 // judgeEach adds the groups and the CSVs to a report, with what is found about each that two roots do not dispute.
-func (o *simulation) judgeEach(r *Report) {
-	for _, g := range o.groups {
-		r.Groups = append(r.Groups, o.group(g))
-		if o.Disputes.Groups[g.Namespace] == "" {
-			o.judgeGroup(g)
+func (sim *simulation) judgeEach(r *Report) {
+	for _, g := range sim.groups {
+		r.Groups = append(r.Groups, sim.group(g))
+		if sim.Disputes.Groups[g.Namespace] == "" {
+			sim.judgeGroup(g)
 		}
 	}
-	for _, v := range o.csvs {
+	for _, v := range sim.csvs {
 		if !v.deleted || !v.updated {
-			r.CSVs = append(r.CSVs, o.csv(v))
-			if o.Disputes.CSV(v.CSV) == "" && o.lacking[v.Namespace] == "" {
-				o.judgeCSV(v)
-				o.judgeServices(v)
-				o.judgeNetwork(v)
+			r.CSVs = append(r.CSVs, sim.csv(v))
+			if sim.Disputes.CSV(v.CSV) == "" && sim.lacking[v.Namespace] == "" {
+				sim.judgeCSV(v)
+				sim.judgeServices(v)
+				sim.judgeNetwork(v)
 			}
 		}
 	}
@@ -263,21 +263,22 @@ func (r *Report) GroupOf(namespace string) (found Group) {
 	return found
 }
 
-func (o *simulation) group(g *group) Group {
-	r := Group{Cluster: o.clusterName, Namespace: g.Namespace, Name: g.Name, File: g.File, Line: g.Line,
+// group returns an OperatorGroup as OLM leaves it, with its conditions, or why its status is not known.
+func (sim *simulation) group(g *group) Group {
+	r := Group{Cluster: sim.clusterName, Namespace: g.Namespace, Name: g.Name, File: g.File, Line: g.Line,
 		Status: GroupStatus{Namespaces: append([]string{}, g.status...)}}
 	if text := g.annotation(); text != nil {
 		r.Annotations = map[string]string{olm.AnnotationProvidedAPIs: *text}
 	}
-	if len(o.groupsIn[g.Namespace]) > 1 {
+	if len(sim.groupsIn[g.Namespace]) > 1 {
 		r.Status.Conditions = append(r.Status.Conditions,
 			Condition{operatorsv1.MutlipleOperatorGroupCondition, "True", operatorsv1.MultipleOperatorGroupsReason,
 				"Multiple OperatorGroup found in the same namespace"})
 	}
 	switch {
 	case g.supposed:
-		r.Unknown = o.lacking[g.Namespace]
-	case g.lacksAccount(o.prediction):
+		r.Unknown = sim.lacking[g.Namespace]
+	case g.lacksAccount(sim.prediction):
 		r.Status.Conditions = append(r.Status.Conditions,
 			Condition{operatorsv1.OperatorGroupServiceAccountCondition, "True",
 				operatorsv1.OperatorGroupServiceAccountReason,
@@ -288,28 +289,28 @@ func (o *simulation) group(g *group) Group {
 	case g.refused != nil:
 		r.Unknown = g.refused.Error()
 	case g.unknown && len(g.status) == 0:
-		r.Unknown = cmp.Or(o.Disputes.Labels, "there are no Namespaces in the tree")
+		r.Unknown = cmp.Or(sim.Disputes.Labels, "there are no Namespaces in the tree")
 	}
-	r.Unknown = cmp.Or(o.Disputes.Groups[g.Namespace], r.Unknown)
-	if name := g.Spec.ServiceAccountName; name != "" && !g.lacksAccount(o.prediction) {
+	r.Unknown = cmp.Or(sim.Disputes.Groups[g.Namespace], r.Unknown)
+	if name := g.Spec.ServiceAccountName; name != "" && !g.lacksAccount(sim.prediction) {
 		r.Status.Account = &GroupAccount{"v1", rbacv1.ServiceAccountKind, name, g.Namespace}
 	}
 	return r
 }
 
-func (o *simulation) csv(v *csv) CSV {
+func (sim *simulation) csv(v *csv) CSV {
 	at := v.where()
-	r := CSV{Cluster: o.clusterName, Namespace: v.Namespace, Name: v.Name, File: at.File, Line: at.Line,
-		Phase: string(v.phase), Reason: string(v.reason), Message: v.message, CopiedTo: o.copies(v),
-		Annotations: v.ofGroup, NotLookedAt: o.limits(v)}
+	r := CSV{Cluster: sim.clusterName, Namespace: v.Namespace, Name: v.Name, File: at.File, Line: at.Line,
+		Phase: string(v.phase), Reason: string(v.reason), Message: v.message, CopiedTo: sim.copies(v),
+		Annotations: v.ofGroup, NotLookedAt: sim.limits(v)}
 	if v.sub != nil {
 		r.Subscription = v.sub.Name
 	}
-	if o.assumed[[2]string{v.Namespace, v.Name}] && v.phase == v1alpha1.CSVPhaseSucceeded {
+	if sim.assumed[[2]string{v.Namespace, v.Name}] && v.phase == v1alpha1.CSVPhaseSucceeded {
 		r.Phase, r.Reason, r.Message, r.NotLookedAt = "", "", "", nil
 		r.Unknown = "the tree has no ClusterServiceVersions: it counts as installed"
 	}
-	if why := cmp.Or(o.Disputes.CSV(v.CSV), o.lacking[v.Namespace]); why != "" {
+	if why := cmp.Or(sim.Disputes.CSV(v.CSV), sim.lacking[v.Namespace]); why != "" {
 		r.Phase, r.Reason, r.Message, r.CopiedTo, r.Unknown = "", "", "", nil, why
 	}
 	return r
@@ -325,26 +326,26 @@ var uncopied = []v1alpha1.ConditionReason{
 
 // copies returns the namespaces that OLM copies a CSV to (operator.go, syncCopyCSV; operatorgroup.go,
 // ensureCSVsInNamespaces).
-func (o *simulation) copies(v *csv) []string {
-	groups := o.groupsIn[v.Namespace]
+func (sim *simulation) copies(v *csv) []string {
+	groups := sim.groupsIn[v.Namespace]
 	if v.deleted || v.phase == v1alpha1.CSVPhaseNone || slices.Contains(uncopied, v.reason) || len(groups) != 1 {
 		return nil
 	}
 	g := groups[0]
-	if isGlobal(g.status) && o.NoCopies {
+	if isGlobal(g.status) && sim.NoCopies {
 		return nil
 	}
-	o.work(20 * len(o.Namespaces))
-	if o.tooMuch() {
+	sim.work(20 * len(sim.Namespaces))
+	if sim.tooMuch() {
 		return nil
 	}
 	var list []string
-	for ns := range o.Namespaces {
+	for ns := range sim.Namespaces {
 		if ns != v.Namespace && (isGlobal(g.status) || slices.Contains(g.status, ns)) {
 			list = append(list, ns)
 		}
 	}
-	if !o.Declared && !isGlobal(g.status) { // without Namespaces in the tree, assume that all targets exist
+	if !sim.Declared && !isGlobal(g.status) { // without Namespaces in the tree, assume that all targets exist
 		list = slices.DeleteFunc(slices.Clone(g.status), func(ns string) bool { return ns == v.Namespace })
 	}
 	slices.Sort(list)

@@ -18,40 +18,40 @@ import (
 )
 
 // set changes the phase and requeues whatever depends on it.
-func (o *simulation) set(v *csv, phase v1alpha1.ClusterServiceVersionPhase, reason v1alpha1.ConditionReason,
+func (sim *simulation) set(v *csv, phase v1alpha1.ClusterServiceVersionPhase, reason v1alpha1.ConditionReason,
 	message string,
 ) {
 	if v.phase == phase && v.reason == reason && v.message == message {
 		return
 	}
 	v.phase, v.reason, v.message, v.moved = phase, reason, message, true
-	o.wakeCSV(v)
-	for _, g := range o.groupsIn[v.Namespace] {
-		o.wakeGroup(g)
+	sim.wakeCSV(v)
+	for _, g := range sim.groupsIn[v.Namespace] {
+		sim.wakeGroup(g)
 	}
-	related := slices.Concat(o.called[[2]string{v.Namespace, v.Replaces}], o.heirs[[2]string{v.Namespace, v.Name}])
+	related := slices.Concat(sim.called[[2]string{v.Namespace, v.Replaces}], sim.heirs[[2]string{v.Namespace, v.Name}])
 	slices.SortFunc(related, func(a, b *csv) int { return cmp.Compare(a.position, b.position) })
 	for _, other := range related {
-		o.wakeCSV(other)
+		sim.wakeCSV(other)
 	}
 }
 
 // failFor fails a CSV for a problem of its own.
-func (o *simulation) failFor(v *csv, p install.Problem) {
+func (sim *simulation) failFor(v *csv, p install.Problem) {
 	v.problem = p
-	o.fail(v, p.Reason, p.Said())
+	sim.fail(v, p.Reason, p.Said())
 }
 
-func (o *simulation) fail(v *csv, reason v1alpha1.ConditionReason, message string) {
-	o.set(v, v1alpha1.CSVPhaseFailed, reason, message)
+func (sim *simulation) fail(v *csv, reason v1alpha1.ConditionReason, message string) {
+	sim.set(v, v1alpha1.CSVPhaseFailed, reason, message)
 }
 
 // syncCSV is OLM's reconcile loop for CSVs (pkg/controller/operators/olm/operator.go, transitionCSVState).
-func (o *simulation) syncCSV(v *csv) {
+func (sim *simulation) syncCSV(v *csv) {
 	if v.reason == v1alpha1.CSVReasonComponentFailedNoRetry || v.Unusable != nil {
 		return
 	}
-	g := o.groupFor(v)
+	g := sim.groupFor(v)
 	if g == nil {
 		return
 	}
@@ -60,34 +60,34 @@ func (o *simulation) syncCSV(v *csv) {
 	unsupported := modes.Supports(v.Namespace, strings.Split(targets, ","))
 	switch {
 	case err != nil:
-		o.fail(v, v1alpha1.CSVReasonInvalidInstallModes, err.Error())
+		sim.fail(v, v1alpha1.CSVReasonInvalidInstallModes, err.Error())
 	case unsupported != nil:
-		o.fail(v, v1alpha1.CSVReasonUnsupportedOperatorGroup, unsupported.Error())
-	case o.reconcileAPIs(v, g):
-		o.proceed(v, g)
+		sim.fail(v, v1alpha1.CSVReasonUnsupportedOperatorGroup, unsupported.Error())
+	case sim.reconcileAPIs(v, g):
+		sim.proceed(v, g)
 	}
 }
 
 // groupFor returns the group of a CSV, or nil if it has not one or lacks its annotations (operatorGroupForCSV).
-func (o *simulation) groupFor(v *csv) *group {
-	groups := o.groupsIn[v.Namespace]
+func (sim *simulation) groupFor(v *csv) *group {
+	groups := sim.groupsIn[v.Namespace]
 	switch {
 	case len(groups) == 0:
-		o.fail(v, v1alpha1.CSVReasonNoOperatorGroup, "csv in namespace with no operatorgroups")
+		sim.fail(v, v1alpha1.CSVReasonNoOperatorGroup, "csv in namespace with no operatorgroups")
 		return nil
 	case len(groups) > 1:
 		if v.reason != v1alpha1.CSVReasonTooManyOperatorGroups {
-			o.fail(v, v1alpha1.CSVReasonTooManyOperatorGroups,
+			sim.fail(v, v1alpha1.CSVReasonTooManyOperatorGroups,
 				"csv created in namespace with multiple operatorgroups, can't pick one automatically")
 		}
 		return nil
 	}
 	g := groups[0]
-	if !o.annotate(v, g) {
+	if !sim.annotate(v, g) {
 		return g
 	}
 	if g.refused == nil && len(g.targets) == 0 && !g.unknown {
-		o.fail(v, v1alpha1.CSVReasonNoTargetNamespaces,
+		sim.fail(v, v1alpha1.CSVReasonNoTargetNamespaces,
 			"no targetNamespaces are matched operatorgroups namespace selection")
 	}
 	return nil
@@ -95,13 +95,13 @@ func (o *simulation) groupFor(v *csv) *group {
 
 // reconcileAPIs compares the APIs of a CSV with those of its group and of the intersecting groups, by subset and
 // intersection (groups.go, ReconcileAPIIntersection). It reports whether the CSV may proceed.
-func (o *simulation) reconcileAPIs(v *csv, g *group) bool {
+func (sim *simulation) reconcileAPIs(v *csv, g *group) bool {
 	// the groups that intersect with the one of the CSV and list some of its APIs
 	disputed, groups := apiSet{}, map[*group]bool{}
 	for a := range v.provided {
-		maps.Copy(groups, o.listing[a])
+		maps.Copy(groups, sim.listing[a])
 	}
-	rivals := o.intersecting(g, groups)
+	rivals := sim.intersecting(g, groups)
 	for _, other := range rivals {
 		disputed = disputed.Union(other.apis.Intersection(v.provided))
 	}
@@ -110,61 +110,61 @@ func (o *simulation) reconcileAPIs(v *csv, g *group) bool {
 	case g.Spec.StaticProvidedAPIs && subset == intersecting: // add or remove
 		if v.reason != v1alpha1.CSVReasonInterOperatorGroupOwnerConflict {
 			v.rivals, v.disputed = rivals, disputed
-			o.fail(v, v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs,
+			sim.fail(v, v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs,
 				"static provided api operatorgroup cannot be modified by these apis")
 		}
 		return false
 	case intersecting && !subset:
 		v.rivals, v.disputed = rivals, disputed
-		o.fail(v, v1alpha1.CSVReasonInterOperatorGroupOwnerConflict,
+		sim.fail(v, v1alpha1.CSVReasonInterOperatorGroupOwnerConflict,
 			"intersecting operatorgroups provide the same apis")
 		return false
 	case intersecting:
-		o.provide(g, g.apis.Difference(v.provided))
-		o.wakeCSV(v)
+		sim.provide(g, g.apis.Difference(v.provided))
+		sim.wakeCSV(v)
 		return false
 	case !subset:
-		if !o.add(g, v.provided.Difference(g.apis)) {
+		if !sim.add(g, v.provided.Difference(g.apis)) {
 			return true
 		}
-		o.wakeCSV(v)
+		sim.wakeCSV(v)
 		return false
 	}
 	return true
 }
 
 // proceed moves a member of a group through the phases. It assumes that Deployments become available.
-func (o *simulation) proceed(v *csv, g *group) {
+func (sim *simulation) proceed(v *csv, g *group) {
 	switch v.phase {
 	case v1alpha1.CSVPhaseNone:
-		o.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsUnknown, "requirements not yet checked")
+		sim.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsUnknown, "requirements not yet checked")
 	case v1alpha1.CSVPhasePending:
-		o.pending(v)
+		sim.pending(v)
 	case v1alpha1.CSVPhaseInstallReady:
-		o.install(v, g)
+		sim.install(v, g)
 	case v1alpha1.CSVPhaseSucceeded:
-		if next := o.replacing(v); next != nil {
-			o.set(v, v1alpha1.CSVPhaseReplacing, v1alpha1.CSVReasonBeingReplaced, "being replaced by csv: "+next.Name)
-		} else if o.lacks(v) && !o.awaits(v) {
-			o.fail(v, v1alpha1.CSVReasonRequirementsNotMet, "requirements no longer met")
+		if next := sim.replacing(v); next != nil {
+			sim.set(v, v1alpha1.CSVPhaseReplacing, v1alpha1.CSVReasonBeingReplaced, "being replaced by csv: "+next.Name)
+		} else if sim.lacks(v) && !sim.awaits(v) {
+			sim.fail(v, v1alpha1.CSVReasonRequirementsNotMet, "requirements no longer met")
 		}
 	case v1alpha1.CSVPhaseFailed:
-		o.failed(v, g)
+		sim.failed(v, g)
 	case v1alpha1.CSVPhaseReplacing:
-		if next := o.replacing(v); o.inNamespace(v.Namespace, v.Replaces) == nil && next != nil &&
+		if next := sim.replacing(v); sim.inNamespace(v.Namespace, v.Replaces) == nil && next != nil &&
 			next.phase == v1alpha1.CSVPhaseSucceeded {
-			o.set(v, v1alpha1.CSVPhaseDeleting, v1alpha1.CSVReasonReplaced,
+			sim.set(v, v1alpha1.CSVPhaseDeleting, v1alpha1.CSVReasonReplaced,
 				"has been replaced by a newer ClusterServiceVersion that has successfully installed.")
 		}
 	case v1alpha1.CSVPhaseDeleting:
 		v.deleted = true
-		for _, g := range o.groupsIn[v.Namespace] {
+		for _, g := range sim.groupsIn[v.Namespace] {
 			g.pruned = false
 		}
-		o.wakeBeside(v)
-		for _, other := range o.csvs {
+		sim.wakeBeside(v)
+		for _, other := range sim.csvs {
 			if other.exists && other.reason == v1alpha1.CSVReasonOwnerConflict {
-				o.wakeCSV(other)
+				sim.wakeCSV(other)
 			}
 		}
 	}
@@ -183,64 +183,68 @@ func (c *prediction) notUpgradeable(v *csv) string {
 	return why
 }
 
-func (o *simulation) pending(v *csv) {
+// pending moves a CSV out of the phase Pending if nothing keeps it there. It asks in the order of OLM (operator.go,
+// transitionCSVState).
+func (sim *simulation) pending(v *csv) {
 	if v.observed && !v.moved && v.reason != v1alpha1.CSVReasonRequirementsUnknown {
 		return // the cluster knows what is missing
 	}
-	previous := o.inNamespace(v.Namespace, v.Replaces)
+	previous := sim.inNamespace(v.Namespace, v.Replaces)
 	if previous != nil {
-		if why := o.notUpgradeable(previous); why != "" {
-			o.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonOperatorConditionNotUpgradeable,
+		if why := sim.notUpgradeable(previous); why != "" {
+			sim.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonOperatorConditionNotUpgradeable,
 				"operator is not upgradeable: "+why)
 			return
 		}
 	}
-	needs := o.requirements(v)
+	needs := sim.requirements(v)
 	switch {
 	case needs.err != nil:
-		o.fail(v, v1alpha1.CSVReasonInvalidStrategy, "install strategy invalid: "+needs.err.Error())
-	case o.lacks(v):
-		o.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsNotMet,
+		sim.fail(v, v1alpha1.CSVReasonInvalidStrategy, "install strategy invalid: "+needs.err.Error())
+	case sim.lacks(v):
+		sim.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsNotMet,
 			"one or more requirements couldn't be found")
 	case v.badWebhook() != nil:
-		o.failFor(v, *v.badWebhook())
-	case o.crdOwner(v) != nil:
-		o.fail(v, v1alpha1.CSVReasonOwnerConflict, "conflicting CRD owner in namespace")
-	case o.apiOwner(v) != nil || o.apiTaken(v) != "":
-		o.fail(v, v1alpha1.CSVReasonOwnerConflict, "unable to adopt APIService")
+		sim.failFor(v, *v.badWebhook())
+	case sim.crdOwner(v) != nil:
+		sim.fail(v, v1alpha1.CSVReasonOwnerConflict, "conflicting CRD owner in namespace")
+	case sim.apiOwner(v) != nil || sim.apiTaken(v) != "":
+		sim.fail(v, v1alpha1.CSVReasonOwnerConflict, "unable to adopt APIService")
 	case previous == nil || previous.phase == v1alpha1.CSVPhaseReplacing:
-		o.set(v, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonRequirementsMet,
+		sim.set(v, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonRequirementsMet,
 			"all requirements found, attempting install")
 	}
 }
 
-func (o *simulation) install(v *csv, g *group) {
+// install moves a CSV out of the phase InstallReady. Its strategy is played if it is known what it deploys; Deployments
+// count as available then.
+func (sim *simulation) install(v *csv, g *group) {
 	if v.typed == nil && v.sub == nil {
 		if operator := v.release(); operator != nil {
 			v.typed = operator.ClusterServiceVersion
 		}
 	}
 	if v.typed != nil && (v.sub == nil || v.whole()) { // what it deploys is known
-		account, unknown := o.account(g)
+		account, unknown := sim.account(g)
 		config, err := v.config()
 		if err != nil {
-			o.fail(v, v1alpha1.CSVReasonComponentFailed, "install strategy failed: "+err.Error())
+			sim.fail(v, v1alpha1.CSVReasonComponentFailed, "install strategy failed: "+err.Error())
 			return
 		}
 		made, err := plan.Strategy{CSV: v.typed, Namespace: v.Namespace, Config: config, Account: account,
-			API: o.api}.Install(o.ctx, o.World)
-		o.err = cmp.Or(o.err, err)
+			API: sim.api}.Install(sim.ctx, sim.World)
+		sim.err = cmp.Or(sim.err, err)
 		switch {
 		case made.Waits != "":
-			o.set(v, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonWaiting, made.Waits)
+			sim.set(v, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonWaiting, made.Waits)
 			return
 		case made.Refusal != nil && made.Refusal.Forbidden: // OLM: pkg/controller/install/deployment.go, Install
-			o.fail(v, v1alpha1.CSVReasonComponentFailedNoRetry,
+			sim.fail(v, v1alpha1.CSVReasonComponentFailedNoRetry,
 				"install strategy failed: install strategy failed: "+made.Refusal.Text)
 			return
 		case made.Refusal != nil:
 			v.problem = made.Problem
-			o.fail(v, v1alpha1.CSVReasonComponentFailed, "install strategy failed: "+made.Refusal.Text)
+			sim.fail(v, v1alpha1.CSVReasonComponentFailed, "install strategy failed: "+made.Refusal.Text)
 			return
 		default:
 			v.unknown, v.without, v.unasked = append(made.Unknown, unknown...), made.Without, made.Unasked
@@ -248,16 +252,16 @@ func (o *simulation) install(v *csv, g *group) {
 	}
 	for _, p := range v.services() {
 		if p.Reason == v1alpha1.CSVReasonInstallCheckFailed { // areAPIServicesAvailable
-			o.failFor(v, p)
+			sim.failFor(v, p)
 			return
 		}
 	}
 	if len(v.without) > 0 { // it may come from elsewhere, and until then nobody knows
-		o.set(v, v1alpha1.CSVPhaseInstalling, v1alpha1.CSVReasonWaiting, v.without[0].Said())
+		sim.set(v, v1alpha1.CSVPhaseInstalling, v1alpha1.CSVReasonWaiting, v.without[0].Said())
 		return
 	}
-	o.serve(v)
-	o.set(v, v1alpha1.CSVPhaseSucceeded, v1alpha1.CSVReasonInstallSuccessful,
+	sim.serve(v)
+	sim.set(v, v1alpha1.CSVPhaseSucceeded, v1alpha1.CSVReasonInstallSuccessful,
 		"install strategy completed with no errors")
 }
 
@@ -286,20 +290,20 @@ func (c *prediction) account(g *group) (account *rbac.Account, unknown []string)
 }
 
 // serve marks the APIServices of a CSV as installed and requeues the CSVs that wait for them.
-func (o *simulation) serve(v *csv) {
+func (sim *simulation) serve(v *csv) {
 	for _, d := range v.APIServices.Owned {
-		o.serving[d.GetName()] = v
-		for _, other := range o.waiting[d.GetName()] {
-			o.wakeCSV(other)
+		sim.serving[d.GetName()] = v
+		for _, other := range sim.waiting[d.GetName()] {
+			sim.wakeCSV(other)
 		}
 	}
 }
 
 // failed retries a CSV whose failure had a cause that the tree can explain. Any other failure stays.
-func (o *simulation) failed(v *csv, g *group) {
+func (sim *simulation) failed(v *csv, g *group) {
 	if g.Spec.UpgradeStrategy == operatorsv1.UpgradeStrategyUnsafeFailForward {
-		if next := o.replacing(v); next != nil {
-			o.set(v, v1alpha1.CSVPhaseReplacing, v1alpha1.CSVReasonBeingReplaced,
+		if next := sim.replacing(v); next != nil {
+			sim.set(v, v1alpha1.CSVPhaseReplacing, v1alpha1.CSVReasonBeingReplaced,
 				"Fail Forward is enabled, allowing Failed csv to be replaced by csv: "+next.Name)
 			return
 		}
@@ -316,49 +320,49 @@ func (o *simulation) failed(v *csv, g *group) {
 	case v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs:
 		message = "static OperatorGroup and intersecting groups now support providedAPIs"
 	case v1alpha1.CSVReasonOwnerConflict:
-		if v.observed || o.crdOwner(v) != nil || o.apiOwner(v) != nil || o.apiTaken(v) != "" {
+		if v.observed || sim.crdOwner(v) != nil || sim.apiOwner(v) != nil || sim.apiTaken(v) != "" {
 			return // OLM retries and fails forever
 		}
 		message = "installing"
 	case v1alpha1.CSVReasonRequirementsNotMet:
-		if o.lacks(v) {
-			o.set(v, v1alpha1.CSVPhasePending, v.reason, "requirements not met")
+		if sim.lacks(v) {
+			sim.set(v, v1alpha1.CSVPhasePending, v.reason, "requirements not met")
 		}
 		return
 	default:
 		return
 	}
 	v.rivals, v.disputed = nil, nil
-	o.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsUnknown, message)
+	sim.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsUnknown, message)
 }
 
-func (o *simulation) inNamespace(namespace, name string) *csv {
-	return lists.Find(o.called[[2]string{namespace, name}], func(v *csv) bool { return !v.deleted })
+func (sim *simulation) inNamespace(namespace, name string) *csv {
+	return lists.Find(sim.called[[2]string{namespace, name}], func(v *csv) bool { return !v.deleted })
 }
 
 // awaits reports whether a CSV comes that replaces one of a cluster: OLM asks that before the requirements.
-func (o *simulation) awaits(v *csv) bool {
-	return slices.ContainsFunc(o.csvs, func(next *csv) bool {
+func (sim *simulation) awaits(v *csv) bool {
+	return slices.ContainsFunc(sim.csvs, func(next *csv) bool {
 		return !next.exists && next.Namespace == v.Namespace && next.Replaces == v.Name
 	})
 }
 
-func (o *simulation) replacing(v *csv) *csv {
-	return lists.Find(o.heirs[[2]string{v.Namespace, v.Name}], func(other *csv) bool { return !other.deleted })
+func (sim *simulation) replacing(v *csv) *csv {
+	return lists.Find(sim.heirs[[2]string{v.Namespace, v.Name}], func(other *csv) bool { return !other.deleted })
 }
 
 // crdOwner returns another CSV in the namespace that owns one of v's CRDs and is outside of its replacement chain
 // (crdOwnerConflicts, getReplacementChain).
-func (o *simulation) crdOwner(v *csv) *csv {
+func (sim *simulation) crdOwner(v *csv) *csv {
 	var first *csv
 	var chain map[string]bool
 	for _, d := range v.CRDs.Owned {
-		for _, other := range o.owners[[2]string{v.Namespace, d.Name}] {
+		for _, other := range sim.owners[[2]string{v.Namespace, d.Name}] {
 			if other == v || other.deleted || first != nil && first.position <= other.position {
 				continue
 			}
 			if chain == nil {
-				chain = o.chain(v)
+				chain = sim.chain(v)
 			}
 			if !chain[other.Name] {
 				first = other
@@ -369,28 +373,28 @@ func (o *simulation) crdOwner(v *csv) *csv {
 }
 
 // chain returns the names of the CSVs that v replaces, and of those that replace it, one by one.
-func (o *simulation) chain(v *csv) map[string]bool {
+func (sim *simulation) chain(v *csv) map[string]bool {
 	chain := map[string]bool{v.Name: true}
-	for next := o.replacing(v); next != nil && !chain[next.Name]; next = o.replacing(next) {
+	for next := sim.replacing(v); next != nil && !chain[next.Name]; next = sim.replacing(next) {
 		chain[next.Name] = true
 	}
 	for name := v.Replaces; name != "" && !chain[name]; {
 		chain[name] = true
-		previous := o.inNamespace(v.Namespace, name)
+		previous := sim.inNamespace(v.Namespace, name)
 		if previous == nil {
 			break
 		}
 		name = previous.Replaces
 	}
-	o.work(len(chain))
+	sim.work(len(chain))
 	return chain
 }
 
 // apiOwner returns another CSV, in any namespace, that owns one of v's APIServices and does not release it
 // (apiServiceOwnerConflicts; pkg/controller/install/apiservice.go, IsAPIServiceAdoptable).
-func (o *simulation) apiOwner(v *csv) *csv {
+func (sim *simulation) apiOwner(v *csv) *csv {
 	for _, d := range v.APIServices.Owned {
-		owner := o.serving[d.GetName()]
+		owner := sim.serving[d.GetName()]
 		switch {
 		case owner == nil, owner == v, owner.deleted, owner.Namespace == v.Namespace && owner.Name == v.Replaces:
 		case owner.phase == v1alpha1.CSVPhaseReplacing, owner.phase == v1alpha1.CSVPhaseDeleting:
@@ -402,16 +406,15 @@ func (o *simulation) apiOwner(v *csv) *csv {
 }
 
 // apiTaken returns an APIService of v that nobody but a person has made, or "" (IsAPIServiceAdoptable).
-func (o *simulation) apiTaken(v *csv) string {
+func (sim *simulation) apiTaken(v *csv) string {
 	for _, d := range v.APIServices.Owned {
-		old := o.APIServices[d.GetName()]
+		old := sim.APIServices[d.GetName()]
 		if old == nil {
 			continue
 		}
-		set, _ := old.Get("metadata", "labels")
-		labels := olm.Texts(set)
+		labels := olm.Texts(olm.Get(old, "metadata", "labels"))
 		namespace, name := labels[olm.LabelOwnerNamespace], labels[olm.LabelOwner]
-		owner := o.inNamespace(namespace, name)
+		owner := sim.inNamespace(namespace, name)
 		going := owner != nil && (owner.phase == v1alpha1.CSVPhaseReplacing || owner.phase == v1alpha1.CSVPhaseDeleting)
 		mine := namespace == v.Namespace && (name == v.Name || owner != nil && name == v.Replaces)
 		if labels[olm.LabelOwnerKind] != v1alpha1.ClusterServiceVersionKind || !mine && !going {

@@ -523,9 +523,8 @@ func (c *prediction) judgeOwnership(o Options, objects []*manifest.Object) {
 		e := owners[key]
 		// OLM v1 has made it for this ClusterExtension (operator-controller:
 		// internal/operator-controller/labels/labels.go)
-		kind, _ := x.Get("metadata", "labels", olm.GroupV1+"/owner-kind")
-		name, _ := x.Get("metadata", "labels", olm.LabelOwnerV1)
-		if e != nil && (kind != olm.KindClusterExtension || name != e.Name) {
+		if e != nil && (olm.Get(x, "metadata", "labels", olm.GroupV1+"/owner-kind") != olm.KindClusterExtension ||
+			olm.Get(x, "metadata", "labels", olm.LabelOwnerV1) != e.Name) {
 			c.collide(e, key, x, !files[x.File]) // an InstallPlan of OLM v0 makes what is in no file
 		}
 	}
@@ -551,8 +550,7 @@ func (c *prediction) collide(e *PlayedExtension, key string, x *manifest.Object,
 	says := fmt.Sprintf("ClusterExtension %s: %s and OLM v1 both write %s of %s", e.Name, who, shown(key), e.Bundle)
 	var has [3]string
 	for i, mark := range helmMarks {
-		value, _ := x.Get("metadata", mark[0]+"s", mark[1])
-		has[i] = olm.Text(value)
+		has[i] = olm.Text(olm.Get(x, "metadata", mark[0]+"s", mark[1]))
 	}
 	switch refused, by := c.imports(e, key, has, who+" makes it"); {
 	case e.fresh() && refused != "":
@@ -609,8 +607,8 @@ func (c *prediction) imports(e *PlayedExtension, key string, has [3]string, owne
 func (c *prediction) boxcutter() bool {
 	for _, ns := range []string{"olmv1-system", "openshift-operator-controller"} {
 		if d := c.Get("apps", "Deployment", ns, "operator-controller-controller-manager"); d != nil {
-			containers, _ := d.Get("spec", "template", "spec", "containers")
-			return strings.Contains(fmt.Sprint(containers), "BoxcutterRuntime=true")
+			containers := fmt.Sprint(olm.Get(d, "spec", "template", "spec", "containers"))
+			return strings.Contains(containers, "BoxcutterRuntime=true")
 		}
 	}
 	return false

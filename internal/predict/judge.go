@@ -29,18 +29,19 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-func (o *simulation) judgeGroup(g *group) {
+// judgeGroup reports what is wrong with an OperatorGroup: its ServiceAccount, its targets and olm.providedAPIs.
+func (sim *simulation) judgeGroup(g *group) {
 	switch {
 	case g.supposed:
-		o.note(ruleAccount, findings.Note, g.Object, "spec.serviceAccountName", o.lacking[g.Namespace], "")
-	case g.lacksAccount(o.prediction) && (!g.resolved || len(g.status) == 0):
-		o.note(ruleAccount, findings.Error, g.Object, "spec.serviceAccountName",
+		sim.note(ruleAccount, findings.Note, g.Object, "spec.serviceAccountName", sim.lacking[g.Namespace], "")
+	case g.lacksAccount(sim.prediction) && (!g.resolved || len(g.status) == 0):
+		sim.note(ruleAccount, findings.Error, g.Object, "spec.serviceAccountName",
 			"ServiceAccount "+g.Spec.ServiceAccountName+" not found: OLM waits for it and installs nothing",
 			"add it to the namespace")
 	case g.refused != nil:
-		o.note(ruleTargets, findings.Error, g.Object, "spec", g.refused.Error(), "")
+		sim.note(ruleTargets, findings.Error, g.Object, "spec", g.refused.Error(), "")
 	case g.unknown && len(g.status) == 0:
-		o.note(ruleTargetUnknown, findings.Note, g.Object, "spec.selector",
+		sim.note(ruleTargetUnknown, findings.Note, g.Object, "spec.selector",
 			"cannot evaluate the selector, so the CSVs of this group are not checked",
 			"add the Namespaces with their labels to the tree")
 	}
@@ -51,19 +52,19 @@ func (o *simulation) judgeGroup(g *group) {
 	}
 	bad := olm.MalformedAPIs(text)
 	for _, item := range bad {
-		o.note(ruleMalformedAPIs, level, g.Object, providedAPIsField, strconv.Quote(item)+" does not name an API",
+		sim.note(ruleMalformedAPIs, level, g.Object, providedAPIsField, strconv.Quote(item)+" does not name an API",
 			"write <Kind>.<version>.<group>")
 	}
 	if static && len(bad) == 0 && len(parseAPIs(text)) == 0 {
-		o.note(ruleStaticAPIs, findings.Warning, g.Object, "spec.staticProvidedAPIs",
+		sim.note(ruleStaticAPIs, findings.Warning, g.Object, "spec.staticProvidedAPIs",
 			"a static OperatorGroup without "+olm.AnnotationProvidedAPIs+" protects no API and allows none",
 			"list the APIs in the annotation")
 	}
-	o.judgeTargets(g)
-	o.judgeMissing(g)
+	sim.judgeTargets(g)
+	sim.judgeMissing(g)
 	now := g.annotation()
 	if now != nil && *now != text && g.Has("metadata", "annotations", olm.AnnotationProvidedAPIs) {
-		o.note(ruleDrift, findings.Warning, g.Object, providedAPIsField,
+		sim.note(ruleDrift, findings.Warning, g.Object, providedAPIsField,
 			fmt.Sprintf("%s is %q, OLM changes it to %q", olm.AnnotationProvidedAPIs, text, *now),
 			"remove the annotation, or set the value that OLM sets")
 	}
@@ -72,17 +73,17 @@ func (o *simulation) judgeGroup(g *group) {
 const providedAPIsField = `metadata.annotations["` + olm.AnnotationProvidedAPIs + `"]`
 
 // say reports something about a CSV.
-func (o *simulation) say(v *csv, rule findings.Rule, level findings.Severity, at, message, hint string) {
+func (sim *simulation) say(v *csv, rule findings.Rule, level findings.Severity, at, message, hint string) {
 	if v.sub != nil {
 		at, message = "spec.name", v.Name+": "+message
 	}
-	o.note(rule, level, v.where(), at, message, hint)
+	sim.note(rule, level, v.where(), at, message, hint)
 }
 
 // judgePhase reports what OLM says about the phase of a CSV.
-func (o *simulation) judgePhase(v *csv) {
+func (sim *simulation) judgePhase(v *csv) {
 	say := func(rule findings.Rule, level findings.Severity, at, message, hint string) {
-		o.say(v, rule, level, at, message, hint)
+		sim.say(v, rule, level, at, message, hint)
 	}
 	switch {
 	case v.Unusable != nil:
@@ -92,7 +93,7 @@ func (o *simulation) judgePhase(v *csv) {
 		say(ruleIgnored, findings.Error, "metadata.annotations", fmt.Sprintf("its bundle says that it is a copy from "+
 			"namespace %s: OLM installs nothing of it", v.Original), "remove the annotations olm.* from the bundle")
 	case v.phase == v1alpha1.CSVPhaseFailed:
-		message, at, hint := o.explain(v)
+		message, at, hint := sim.explain(v)
 		if v.problem.Reason == v.reason {
 			at = v.problem.Field
 			if v.sub != nil {
@@ -100,13 +101,13 @@ func (o *simulation) judgePhase(v *csv) {
 			}
 		}
 		rule := findings.Rule{ID: string(v.reason)}
-		if !o.rules[rule.ID] {
+		if !sim.rules[rule.ID] {
 			rule, message = ruleFailed, fmt.Sprintf("%s: %s", v.reason, message)
 		}
 		say(rule, findings.Error, at, message, hint)
 	case v.reason == v1alpha1.CSVReasonRequirementsNotMet:
 		say(findings.Rule{ID: string(v.reason)}, findings.Warning, "spec",
-			strings.Join(slices.Concat([]string{v.message}, o.requirements(v).unmet, o.missingServices(v)), "; "),
+			strings.Join(slices.Concat([]string{v.message}, sim.requirements(v).unmet, sim.missingServices(v)), "; "),
 			"OLM waits until they are met")
 	case v.reason == v1alpha1.CSVReasonOperatorConditionNotUpgradeable && !v.observed:
 		say(findings.Rule{ID: string(v.reason)}, findings.Warning, "spec.replaces", v.message,
@@ -116,7 +117,7 @@ func (o *simulation) judgePhase(v *csv) {
 			v.reason, v.message), "")
 	case len(v.without) > 0:
 		level := findings.Warning
-		if o.dumped[rbacv1.ServiceAccountKind+"/"+v.Namespace] { // a cluster says what it has
+		if sim.dumped[rbacv1.ServiceAccountKind+"/"+v.Namespace] { // a cluster says what it has
 			level = findings.Error
 		}
 		for _, p := range v.without {
@@ -132,34 +133,34 @@ func (o *simulation) judgePhase(v *csv) {
 }
 
 // judgeCSV reports what OLM says about a CSV.
-func (o *simulation) judgeCSV(v *csv) {
-	o.judgePhase(v)
-	if v.sub == nil && v.phase == v1alpha1.CSVPhaseSucceeded && !v.observed && !o.requirements(v).judged {
-		o.say(v, ruleRequirements, findings.Note, "spec",
+func (sim *simulation) judgeCSV(v *csv) {
+	sim.judgePhase(v)
+	if v.sub == nil && v.phase == v1alpha1.CSVPhaseSucceeded && !v.observed && !sim.requirements(v).judged {
+		sim.say(v, ruleRequirements, findings.Note, "spec",
 			"the tree has neither its CRDs nor its ServiceAccounts: its requirements count as met", "")
 	}
 	if v.typed != nil && v.phase == v1alpha1.CSVPhaseSucceeded {
 		for _, p := range install.Unserved(v.typed) {
-			o.say(v, upgrade.RuleDefinition, findings.Warning, p.Field, p.Message+": "+install.NotAsked, "")
+			sim.say(v, upgrade.RuleDefinition, findings.Warning, p.Field, p.Message+": "+install.NotAsked, "")
 		}
 	}
 	for _, what := range v.unknown {
-		o.note(ruleNotLookedAt, findings.Note, v.where(), "spec", "not looked at: "+what, "")
+		sim.note(ruleNotLookedAt, findings.Note, v.where(), "spec", "not looked at: "+what, "")
 	}
-	o.judgeDeployments(v)
+	sim.judgeDeployments(v)
 	for _, key := range groupAnnotations {
 		given, ok := v.Annotations[key]
-		if made, set := v.ofGroup[key]; ok && set && made != given && len(o.groupsIn[v.Namespace]) == 1 {
-			o.note(ruleDrift, findings.Warning, v.Object, `metadata.annotations["`+key+`"]`,
+		if made, set := v.ofGroup[key]; ok && set && made != given && len(sim.groupsIn[v.Namespace]) == 1 {
+			sim.note(ruleDrift, findings.Warning, v.Object, `metadata.annotations["`+key+`"]`,
 				fmt.Sprintf("%s is %q, OLM changes it to %q", key, given, made), "remove the annotation")
 		}
 	}
-	o.judgeStatus(v)
+	sim.judgeStatus(v)
 }
 
 // explain returns the message of a failed CSV with its cause in the tree, the field to look at, and a hint.
-func (o *simulation) explain(v *csv) (message, at, hint string) {
-	groups := o.groupsIn[v.Namespace]
+func (sim *simulation) explain(v *csv) (message, at, hint string) {
+	groups := sim.groupsIn[v.Namespace]
 	switch v.reason {
 	case v1alpha1.CSVReasonNoOperatorGroup:
 		return v.message, "", "add an OperatorGroup to namespace " + v.Namespace
@@ -189,15 +190,15 @@ func (o *simulation) explain(v *csv) (message, at, hint string) {
 		return v.message + ": " + names(groups) + " does not list " + listed(missing), "",
 			"list them in " + olm.AnnotationProvidedAPIs
 	case v1alpha1.CSVReasonOwnerConflict:
-		if other := o.crdOwner(v); other != nil {
+		if other := sim.crdOwner(v); other != nil {
 			return v.message + ": " + other.Name, "spec.customresourcedefinitions",
 				"keep one of them, or set spec.replaces"
 		}
-		if other := o.apiOwner(v); other != nil {
+		if other := sim.apiOwner(v); other != nil {
 			owner := "ClusterServiceVersion " + other.Namespace + "/" + other.Name
 			return v.message + ": " + owner + " owns it", "spec.apiservicedefinitions", "keep one of them"
 		}
-		if name := o.apiTaken(v); name != "" {
+		if name := sim.apiTaken(v); name != "" {
 			return v.message + ": " + name + " is not OLM's", "spec.apiservicedefinitions", "delete the APIService"
 		}
 	}
@@ -216,7 +217,7 @@ func names(groups []*group) string {
 }
 
 // judgeStatus compares the prediction with the status that the file has.
-func (o *simulation) judgeStatus(v *csv) {
+func (sim *simulation) judgeStatus(v *csv) {
 	if !v.observed {
 		return
 	}
@@ -226,26 +227,26 @@ func (o *simulation) judgeStatus(v *csv) {
 		reason = ""
 	}
 	if phase != string(v.phase) || reason != string(v.reason) {
-		o.note(ruleStatus, findings.Note, v.Object, "status",
+		sim.note(ruleStatus, findings.Note, v.Object, "status",
 			fmt.Sprintf("the status is %v (%v), OLM would now set %s (%s)", phase, reason, v.phase, v.reason), "")
 	}
 }
 
 // judgeNames reports groups whose stable role names collide with roles of Kubernetes, of other groups or of the tree.
-func (o *simulation) judgeNames() {
-	named := lists.Group(o.groups, func(g *group) string { return g.Name })
-	for _, g := range o.groups {
+func (sim *simulation) judgeNames() {
+	named := lists.Group(sim.groups, func(g *group) string { return g.Name })
+	for _, g := range sim.groups {
 		same, admin := named[g.Name], g.Name+"-admin"
 		if g != same[0] {
 			continue
 		}
-		role := o.RBAC.Role(rbac.ClusterRole(admin))
+		role := sim.RBAC.Role(rbac.ClusterRole(admin))
 		switch {
 		case generate.IsDefaultRole(g.Name):
-			o.note(ruleRoleName, findings.Error, g.Object, "metadata.name",
+			sim.note(ruleRoleName, findings.Error, g.Object, "metadata.name",
 				"its ClusterRole "+admin+" would overwrite a default ClusterRole", "rename the group")
 		case role != nil && role.Labels[olm.LabelOwner] != g.Name:
-			o.note(ruleRoleName, findings.Warning, g.Object, "metadata.name",
+			sim.note(ruleRoleName, findings.Warning, g.Object, "metadata.name",
 				"its ClusterRole "+admin+" would overwrite another ClusterRole in the tree", "rename the group")
 		}
 		if len(same) > 1 {
@@ -254,29 +255,29 @@ func (o *simulation) judgeNames() {
 				level = findings.Warning
 			}
 			others := lists.Map(slices.Delete(slices.Clone(same), 1, 2), (*group).Identity)
-			o.note(ruleRoleName, level, same[1].Object, "metadata.name", "its ClusterRole "+admin+
+			sim.note(ruleRoleName, level, same[1].Object, "metadata.name", "its ClusterRole "+admin+
 				" has the same name as that of "+text.FirstOf(3, others), "give each group a unique name")
 		}
 	}
 }
 
 // judgeMissing reports targets that are no namespaces.
-func (o *simulation) judgeMissing(g *group) {
+func (sim *simulation) judgeMissing(g *group) {
 	for i, ns := range g.Spec.TargetNamespaces {
 		at := fmt.Sprintf("spec.targetNamespaces[%d]", i)
 		switch {
 		case ns == allNamespaces: // OLM refuses it
 		case ns == "*":
-			o.note(ruleMissing, findings.Error, g.Object, at, "OLM takes * for the name of a namespace",
+			sim.note(ruleMissing, findings.Error, g.Object, at, "OLM takes * for the name of a namespace",
 				"leave the targets out: a group without targets is for all namespaces")
 		case len(validation.IsDNS1123Label(ns)) > 0:
-			o.note(ruleMissing, findings.Error, g.Object, at, ns+" cannot be the name of a namespace", "")
-		case o.Declared && o.Namespaces[ns] == nil:
+			sim.note(ruleMissing, findings.Error, g.Object, at, ns+" cannot be the name of a namespace", "")
+		case sim.Declared && sim.Namespaces[ns] == nil:
 			level := findings.Warning
-			if o.open {
+			if sim.open {
 				level = findings.Note
 			}
-			o.note(ruleMissing, level, g.Object, at, "target namespace "+ns+" is not in the tree", "")
+			sim.note(ruleMissing, level, g.Object, at, "target namespace "+ns+" is not in the tree", "")
 		}
 	}
 }
@@ -284,20 +285,21 @@ func (o *simulation) judgeMissing(g *group) {
 // judgeCopies reports copied CSVs that OLM deletes, or that show the target namespaces to the users of one of them. The
 // copies of a CSV are one finding. Those of a release that OLM updates go with it, and a dump may lack the namespace of
 // the original.
-func (o *simulation) judgeCopies() {
+func (sim *simulation) judgeCopies() {
 	gone, untargeted := map[[2]string][]*csv{}, map[[2]string][]*csv{} // by namespace and name of the original
-	for _, v := range o.copied {
+	for _, v := range sim.copied {
 		if targets, ok := v.Annotations[olm.AnnotationTargets]; ok { // OLM: operatorgroup.go, copyToNamespace
-			o.note(ruleLeak, findings.Warning, v.Object, `metadata.annotations["`+olm.AnnotationTargets+`"]`,
+			sim.note(ruleLeak, findings.Warning, v.Object, `metadata.annotations["`+olm.AnnotationTargets+`"]`,
 				fmt.Sprintf("a copied CSV shows the target namespaces %q to the users of namespace %s", targets,
 					v.Namespace), "remove it from the tree")
 		}
 		original := [2]string{v.Original, v.Name}
-		dumped := v.observed && len(o.groupsIn[v.Original])+len(o.csvsIn[v.Original]) == 0
-		switch source := o.inNamespace(v.Original, v.Name); {
-		case source == nil && len(o.called[original]) == 0 && !dumped:
+		dumped := v.observed && len(sim.groupsIn[v.Original])+len(sim.csvsIn[v.Original]) == 0
+		switch source := sim.inNamespace(v.Original, v.Name); {
+		case source == nil && len(sim.called[original]) == 0 && !dumped:
 			gone[original] = append(gone[original], v)
-		case source != nil && source.phase != v1alpha1.CSVPhaseNone && !slices.Contains(o.copies(source), v.Namespace):
+		case source != nil && source.phase != v1alpha1.CSVPhaseNone &&
+			!slices.Contains(sim.copies(source), v.Namespace):
 			untargeted[original] = append(untargeted[original], v)
 		}
 	}
@@ -306,7 +308,7 @@ func (o *simulation) judgeCopies() {
 			why += fmt.Sprintf(", and those of %s", text.FirstOf(3, lists.Map(list[1:],
 				func(v *csv) string { return "namespace " + v.Namespace })))
 		}
-		o.note(ruleCopied, findings.Warning, list[0].Object, "", why, "remove it from the tree")
+		sim.note(ruleCopied, findings.Warning, list[0].Object, "", why, "remove it from the tree")
 	}
 	for _, list := range gone {
 		say(list, "a copy of a CSV that namespace "+cmp.Or(list[0].Original, `""`)+" does not have: OLM deletes it")
@@ -318,9 +320,9 @@ func (o *simulation) judgeCopies() {
 }
 
 // judgeOwners reports CRDs that have two owners and that OLM does not report.
-func (o *simulation) judgeOwners() {
+func (sim *simulation) judgeOwners() {
 	owners := map[string][]*csv{}
-	for _, v := range o.csvs {
+	for _, v := range sim.csvs {
 		if v.deleted || v.reason == v1alpha1.CSVReasonOwnerConflict ||
 			v.reason == v1alpha1.CSVReasonInterOperatorGroupOwnerConflict {
 			continue
@@ -328,7 +330,7 @@ func (o *simulation) judgeOwners() {
 		shared := map[*csv][]string{}
 		mine := map[string]bool{}
 		for _, d := range v.CRDs.Owned {
-			if mine[d.Name] || o.shared[d.Name] {
+			if mine[d.Name] || sim.shared[d.Name] {
 				continue
 			}
 			mine[d.Name] = true
@@ -346,7 +348,7 @@ func (o *simulation) judgeOwners() {
 			if other.Name == v.Name {
 				level = findings.Note // the same version of the same operator
 			}
-			o.note(ruleOwners, level, v.where(), "spec.customresourcedefinitions", fmt.Sprintf(
+			sim.note(ruleOwners, level, v.where(), "spec.customresourcedefinitions", fmt.Sprintf(
 				"owns %s, as does ClusterServiceVersion %s/%s", text.FirstOf(3, shared[other]), other.Namespace,
 				other.Name), "")
 		}
@@ -371,15 +373,15 @@ func (c *prediction) judgeNothing(objects []*manifest.Object) {
 }
 
 // judgeTargets reports a second group of a namespace, and targets that OLM ignores or plans to remove.
-func (o *simulation) judgeTargets(g *group) {
-	if first := o.groupsIn[g.Namespace][0]; first != g {
-		o.note(ruleSeveralGroups, findings.Error, g.Object, "metadata.name",
+func (sim *simulation) judgeTargets(g *group) {
+	if first := sim.groupsIn[g.Namespace][0]; first != g {
+		sim.note(ruleSeveralGroups, findings.Error, g.Object, "metadata.name",
 			fmt.Sprintf("namespace %s also has OperatorGroup %s: OLM installs nothing there", g.Namespace, first.Name),
 			"keep one of them")
 	}
 	t := olm.TargetsOf(&g.Spec)
 	if len(t.Names) > 0 && t.Selector != nil && len(t.Selector.MatchLabels)+len(t.Selector.MatchExpressions) > 0 {
-		o.note(ruleSelectorIgnored, findings.Warning, g.Object, "spec.selector",
+		sim.note(ruleSelectorIgnored, findings.Warning, g.Object, "spec.selector",
 			"OLM ignores the selector because of targetNamespaces", "remove one of them")
 	}
 	field := "spec.targetNamespaces"
@@ -387,23 +389,23 @@ func (o *simulation) judgeTargets(g *group) {
 		field = "spec.selector"
 	}
 	if t.BySelector() || len(t.Names) > 1 {
-		o.note(ruleSeveralTargets, findings.Note, g.Object, field,
+		sim.note(ruleSeveralTargets, findings.Note, g.Object, field,
 			"several target namespaces are not recommended: OLM may drop the support for them", "")
 	}
 }
 
 // judgeSubscriptions reports Subscriptions that OLM installs nothing for.
-func (o *simulation) judgeSubscriptions() {
-	for _, s := range o.Subscriptions {
+func (sim *simulation) judgeSubscriptions() {
+	for _, s := range sim.Subscriptions {
 		// a CSV without group is an error of its own
-		if len(o.groupsIn[s.Namespace])+len(o.csvsIn[s.Namespace]) == 0 && o.lacking[s.Namespace] == "" {
-			o.note(ruleNoGroup, findings.Error, s.Object, "metadata.namespace",
+		if len(sim.groupsIn[s.Namespace])+len(sim.csvsIn[s.Namespace]) == 0 && sim.lacking[s.Namespace] == "" {
+			sim.note(ruleNoGroup, findings.Error, s.Object, "metadata.namespace",
 				"namespace "+s.Namespace+" has no OperatorGroup: OLM installs nothing there",
 				"add one, or check its path too")
 		}
-		if s.InstalledCSV != "" && s.CurrentCSV != "" && o.inNamespace(s.Namespace, s.CurrentCSV) == nil &&
+		if s.InstalledCSV != "" && s.CurrentCSV != "" && sim.inNamespace(s.Namespace, s.CurrentCSV) == nil &&
 			s.CurrentCSV != s.InstalledCSV {
-			o.note(ruleNewer, findings.Note, s.Object, "status.currentCSV",
+			sim.note(ruleNewer, findings.Note, s.Object, "status.currentCSV",
 				"a newer version waits: "+s.CurrentCSV+" is to follow "+s.InstalledCSV,
 				"approve its InstallPlan, or see why it fails")
 		}
@@ -411,14 +413,14 @@ func (o *simulation) judgeSubscriptions() {
 }
 
 // judgeDeployments reports Deployments that OLM deletes for a conflict of groups (operator.go, cleanupCSVDeployments).
-func (o *simulation) judgeDeployments(v *csv) {
+func (sim *simulation) judgeDeployments(v *csv) {
 	if v.reason != v1alpha1.CSVReasonInterOperatorGroupOwnerConflict &&
 		v.reason != v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs {
 		return
 	}
 	for _, name := range v.deployments() {
-		if d := o.Deployments[v.Namespace+"/"+name]; d != nil {
-			o.note(ruleDeployment, findings.Warning, d, "",
+		if d := sim.Deployments[v.Namespace+"/"+name]; d != nil {
+			sim.note(ruleDeployment, findings.Warning, d, "",
 				"OLM deletes this Deployment, because ClusterServiceVersion "+v.Name+" has failed: "+string(v.reason),
 				"")
 		}
@@ -445,9 +447,9 @@ func (c *prediction) definitions() map[string]definition {
 // own are left out: see judgeObjects. Where they cannot be judged, a finding says so. The error is that of ctx.
 func (c *prediction) judgeFit(ctx context.Context, checker crs.Checker, objects []*manifest.Object) error {
 	kinds := map[schema.GroupKind]*crs.CRD{}
-	for key, d := range c.definitions() {
-		if _, kind, _ := strings.Cut(key, "/"); d.of.Group != "" && kind != "" && d.of.Group != olm.Group {
-			kinds[schema.GroupKind{Group: d.of.Group, Kind: kind}] = &crs.CRD{Object: d.Object}
+	for _, d := range c.definitions() {
+		if k := d.of; k.Group != "" && k.Name != "" && k.Group != olm.Group {
+			kinds[schema.GroupKind{Group: k.Group, Kind: k.Name}] = &crs.CRD{Object: d.Object}
 		}
 	}
 	resources := lists.Filter(objects, func(o *manifest.Object) bool {

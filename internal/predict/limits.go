@@ -26,26 +26,26 @@ const (
 var limits = []string{limitPods, limitSchemas, limitKube, limitNative, limitRoles, limitHooks, limitAPI}
 
 // limits returns what nobody looked at to say that a CSV succeeds. A cluster has looked at all.
-func (o *simulation) limits(v *csv) []string {
+func (sim *simulation) limits(v *csv) []string {
 	if v.phase != v1alpha1.CSVPhaseSucceeded || v.observed && !v.moved {
 		return nil
 	}
-	unknownCRD := func(d v1alpha1.CRDDescription) bool { return o.CRDs[d.Name] == nil }
+	unknownCRD := func(d v1alpha1.CRDDescription) bool { return sim.CRDs[d.Name] == nil }
 	least, _ := v.Get("spec", "minKubeVersion")
 	met := map[string]bool{
 		limitPods:    len(v.deployments()) > 0,
 		limitSchemas: v.sub != nil && slices.ContainsFunc(v.CRDs.Owned, unknownCRD),
-		limitKube:    least != nil && least != "" && o.releases.Kube == nil && o.releases.OpenShift == nil,
-		limitNative:  v.Len("spec", "nativeAPIs") > 0 && !o.Whole,
-		limitRoles:   v.sub == nil && o.requirements(v).judged && !o.rolesKnown(v),
-		limitHooks:   o.hooks,
+		limitKube:    least != nil && least != "" && sim.releases.Kube == nil && sim.releases.OpenShift == nil,
+		limitNative:  v.Len("spec", "nativeAPIs") > 0 && !sim.Whole,
+		limitRoles:   v.sub == nil && sim.requirements(v).judged && !sim.rolesKnown(v),
+		limitHooks:   sim.hooks,
 		limitAPI:     v.unasked,
 	}
 	return lists.Filter(limits, func(limit string) bool { return met[limit] })
 }
 
 // rolesKnown reports whether the tree has all roles that the bindings of the accounts of a CSV name.
-func (o *simulation) rolesKnown(v *csv) bool {
+func (sim *simulation) rolesKnown(v *csv) bool {
 	var all []v1alpha1.StrategyDeploymentPermissions
 	for _, field := range []string{"permissions", "clusterPermissions"} {
 		var list []v1alpha1.StrategyDeploymentPermissions
@@ -54,7 +54,7 @@ func (o *simulation) rolesKnown(v *csv) bool {
 		}
 	}
 	return !slices.ContainsFunc(all, func(p v1alpha1.StrategyDeploymentPermissions) bool {
-		_, complete := o.RBAC.OLMRules(rbac.Account{Namespace: v.Namespace, Name: p.ServiceAccountName}, v.Namespace)
+		_, complete := sim.RBAC.OLMRules(rbac.Account{Namespace: v.Namespace, Name: p.ServiceAccountName}, v.Namespace)
 		return !complete
 	})
 }

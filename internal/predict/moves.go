@@ -75,6 +75,7 @@ type movement struct {
 	newer   Catalogs
 }
 
+// namespace has a namespace come to rest with the older content, and adds what OLM does there with the newer one.
 func (m *movement) namespace(ctx context.Context, state *resolve.State) error {
 	if len(m.was.subs[state.Namespace]) == 0 || len(m.is.subs[state.Namespace]) == 0 {
 		return nil

@@ -52,6 +52,8 @@ type simulation struct {
 	network    map[string]*netpol.Namespace
 }
 
+// play creates the groups and CSVs of a prediction in the order of their creation, and returns the state in which OLM's
+// loops come to rest.
 func play(c *prediction) *simulation {
 	o := &simulation{
 		prediction: c,
@@ -107,53 +109,54 @@ func play(c *prediction) *simulation {
 	return o
 }
 
-func (o *simulation) create(g *group, v *csv) {
+// create adds a group, or else a CSV, to what OLM sees, and requeues what that can change.
+func (sim *simulation) create(g *group, v *csv) {
 	if g != nil {
 		g.exists = true
-		o.groupsIn[g.Namespace] = append(o.groupsIn[g.Namespace], g)
-		o.target(g, g.status)
-		o.list(g, g.apis)
-		o.wake(g.Namespace)
+		sim.groupsIn[g.Namespace] = append(sim.groupsIn[g.Namespace], g)
+		sim.target(g, g.status)
+		sim.list(g, g.apis)
+		sim.wake(g.Namespace)
 		return
 	}
 	if v.exists = true; v.Copied { // OLM does nothing with what looks like a copy
 		return
 	}
-	v.position = len(o.csvsIn[v.Namespace])
-	o.csvsIn[v.Namespace] = append(o.csvsIn[v.Namespace], v)
+	v.position = len(sim.csvsIn[v.Namespace])
+	sim.csvsIn[v.Namespace] = append(sim.csvsIn[v.Namespace], v)
 	name, replaces := [2]string{v.Namespace, v.Name}, [2]string{v.Namespace, v.Replaces}
-	o.called[name] = append(o.called[name], v)
-	o.heirs[replaces] = append(o.heirs[replaces], v)
+	sim.called[name] = append(sim.called[name], v)
+	sim.heirs[replaces] = append(sim.heirs[replaces], v)
 	for _, d := range v.CRDs.Owned {
 		crd := [2]string{v.Namespace, d.Name}
-		o.owners[crd] = append(o.owners[crd], v)
+		sim.owners[crd] = append(sim.owners[crd], v)
 	}
 	for a := range v.provided {
-		o.providing[a] = append(o.providing[a], v)
+		sim.providing[a] = append(sim.providing[a], v)
 	}
 	if v.phase == v1alpha1.CSVPhaseSucceeded || v.phase == v1alpha1.CSVPhaseInstalling ||
 		v.phase == v1alpha1.CSVPhaseReplacing {
-		o.serve(v)
+		sim.serve(v)
 	}
-	o.wakeBeside(v)
+	sim.wakeBeside(v)
 }
 
 // wakeBeside requeues what a CSV that comes or goes can change: the groups of its namespace, and the CSVs that are not
 // settled or that it replaces. Of the others OLM's loops find nothing to do.
-func (o *simulation) wakeBeside(v *csv) {
-	for _, g := range o.groupsIn[v.Namespace] {
-		o.wakeGroup(g)
+func (sim *simulation) wakeBeside(v *csv) {
+	for _, g := range sim.groupsIn[v.Namespace] {
+		sim.wakeGroup(g)
 	}
-	others := o.csvsIn[v.Namespace]
-	if !v.counted && o.queuedIn[v.Namespace] == len(others)-1 { // of the others there is none left to wake
+	others := sim.csvsIn[v.Namespace]
+	if !v.counted && sim.queuedIn[v.Namespace] == len(others)-1 { // of the others there is none left to wake
 		others = []*csv{v}
 	}
 	for _, other := range others {
 		if !other.deleted && (other == v || other.Name == v.Replaces || !other.settled()) {
-			o.wakeCSV(other)
+			sim.wakeCSV(other)
 		}
 	}
-	o.work(len(o.csvsIn[v.Namespace]) / 8)
+	sim.work(len(sim.csvsIn[v.Namespace]) / 8)
 }
 
 // settled reports whether no other CSV but one that replaces it changes what OLM does with a CSV.
@@ -162,116 +165,116 @@ func (v *csv) settled() bool {
 		v.phase == v1alpha1.CSVPhaseFailed && v.reason != v1alpha1.CSVReasonOwnerConflict
 }
 
-func (o *simulation) wake(namespace string) {
-	for _, g := range o.groupsIn[namespace] {
-		o.wakeGroup(g)
+func (sim *simulation) wake(namespace string) {
+	for _, g := range sim.groupsIn[namespace] {
+		sim.wakeGroup(g)
 	}
-	for _, v := range o.csvsIn[namespace] {
-		o.wakeCSV(v)
+	for _, v := range sim.csvsIn[namespace] {
+		sim.wakeCSV(v)
 	}
-	o.work(len(o.csvsIn[namespace]))
+	sim.work(len(sim.csvsIn[namespace]))
 }
 
-func (o *simulation) wakeGroup(g *group) {
+func (sim *simulation) wakeGroup(g *group) {
 	if !g.queued {
 		g.queued = true
-		o.groupQueue = append(o.groupQueue, g)
+		sim.groupQueue = append(sim.groupQueue, g)
 	}
 }
 
-func (o *simulation) wakeCSV(v *csv) {
+func (sim *simulation) wakeCSV(v *csv) {
 	if !v.queued {
 		v.queued = true
 		if v.counted = v.exists && !v.Copied; v.counted {
-			o.queuedIn[v.Namespace]++
+			sim.queuedIn[v.Namespace]++
 		}
-		o.csvQueue = append(o.csvQueue, v)
+		sim.csvQueue = append(sim.csvQueue, v)
 	}
 }
 
 // wakeRivals requeues the CSVs that provide any of the APIs and whose group intersects with g, because a conflict may
 // have appeared or gone. It does so in the order of the groups' creation.
-func (o *simulation) wakeRivals(g *group, apis apiSet) {
+func (sim *simulation) wakeRivals(g *group, apis apiSet) {
 	groups := map[*group]bool{}
 	for a := range apis {
-		for _, v := range o.providing[a] {
-			for _, other := range o.groupsIn[v.Namespace] {
+		for _, v := range sim.providing[a] {
+			for _, other := range sim.groupsIn[v.Namespace] {
 				groups[other] = true
 			}
 		}
 	}
 	list := apis.UnsortedList()
-	for _, other := range o.intersecting(g, groups) {
-		for _, v := range o.csvsIn[other.Namespace] {
+	for _, other := range sim.intersecting(g, groups) {
+		for _, v := range sim.csvsIn[other.Namespace] {
 			if v.provided.HasAny(list...) {
-				o.wakeCSV(v)
+				sim.wakeCSV(v)
 			}
 		}
 	}
 }
 
 // runLoops runs the loops, groups first, until nothing changes, or a limit ends what OLM itself would never end.
-func (o *simulation) runLoops() {
+func (sim *simulation) runLoops() {
 	rounds := 1000
-	if !o.restless {
-		rounds += 100 * (len(o.groups) + len(o.csvs))
+	if !sim.restless {
+		rounds += 100 * (len(sim.groups) + len(sim.csvs))
 	}
-	for ; len(o.groupQueue)+len(o.csvQueue) > 0; rounds-- {
-		if o.work(10); rounds == 0 || o.tooMuch() {
-			o.restless = true
-			for _, g := range o.groupQueue {
+	for ; len(sim.groupQueue)+len(sim.csvQueue) > 0; rounds-- {
+		if sim.work(10); rounds == 0 || sim.tooMuch() {
+			sim.restless = true
+			for _, g := range sim.groupQueue {
 				g.queued = false
 			}
-			for _, v := range o.csvQueue {
+			for _, v := range sim.csvQueue {
 				v.queued, v.counted = false, false
 			}
-			o.groupQueue, o.csvQueue = nil, nil
-			clear(o.queuedIn)
+			sim.groupQueue, sim.csvQueue = nil, nil
+			clear(sim.queuedIn)
 			return
 		}
-		if len(o.groupQueue) > 0 {
-			g := o.groupQueue[0]
-			o.groupQueue, g.queued = o.groupQueue[1:], false
-			o.syncGroup(g)
+		if len(sim.groupQueue) > 0 {
+			g := sim.groupQueue[0]
+			sim.groupQueue, g.queued = sim.groupQueue[1:], false
+			sim.syncGroup(g)
 			continue
 		}
-		v := o.csvQueue[0]
-		o.csvQueue, v.queued = o.csvQueue[1:], false
+		v := sim.csvQueue[0]
+		sim.csvQueue, v.queued = sim.csvQueue[1:], false
 		if v.counted {
 			v.counted = false
-			o.queuedIn[v.Namespace]--
+			sim.queuedIn[v.Namespace]--
 		}
 		if !v.deleted {
-			o.syncCSV(v)
+			sim.syncCSV(v)
 		}
 	}
 }
 
 // syncGroup is OLM's reconcile loop for OperatorGroups (pkg/controller/operators/olm/operatorgroup.go,
 // syncOperatorGroups).
-func (o *simulation) syncGroup(g *group) {
-	if g.refused != nil || g.lacksAccount(o.prediction) {
+func (sim *simulation) syncGroup(g *group) {
+	if g.refused != nil || g.lacksAccount(sim.prediction) {
 		return
 	}
 	if !slices.Equal(g.targets, g.status) || !g.resolved {
-		o.wakeRivals(g, g.apis)
-		o.target(g, g.targets)
+		sim.wakeRivals(g, g.apis)
+		sim.target(g, g.targets)
 		g.resolved = true
-		o.wakeRivals(g, g.apis)
-		o.wake(g.Namespace)
+		sim.wakeRivals(g, g.apis)
+		sim.wake(g.Namespace)
 	}
-	all, last := o.csvsIn[g.Namespace], o.annotated[g.Namespace]
-	o.annotated[g.Namespace] = annotated{g, g.status, len(all)}
+	all, last := sim.csvsIn[g.Namespace], sim.annotated[g.Namespace]
+	sim.annotated[g.Namespace] = annotated{g, g.status, len(all)}
 	if last.group == g && slices.Equal(last.status, g.status) { // the CSVs that may lack its annotations
 		all = all[last.csvs:]
 	}
-	o.work(len(all))
+	sim.work(len(all))
 	for _, v := range all {
 		if !v.deleted {
-			o.annotate(v, g)
+			sim.annotate(v, g)
 		}
 	}
-	o.prune(g)
+	sim.prune(g)
 }
 
 // annotated is what the last group of a namespace has written to how many of its CSVs.
@@ -290,7 +293,7 @@ func (g *group) lacksAccount(c *prediction) bool {
 // annotate copies the annotations of the group to a CSV and reports whether they differed. A group without targets
 // has no value for the targets annotation, so there they always differ (operatorGroupAnnotationsDiffer,
 // setOperatorGroupAnnotations).
-func (o *simulation) annotate(v *csv, g *group) (differ bool) {
+func (sim *simulation) annotate(v *csv, g *group) (differ bool) {
 	annotation := strings.Join(g.status, ",")
 	targets, has := v.ofGroup[olm.AnnotationTargets]
 	if v.ofGroup[olm.AnnotationNamespace] == g.Namespace && v.ofGroup[olm.AnnotationGroup] == g.Name && has &&
@@ -309,20 +312,20 @@ func (o *simulation) annotate(v *csv, g *group) (differ bool) {
 		set(olm.AnnotationTargets, annotation)
 	}
 	if changed {
-		o.wakeCSV(v)
+		sim.wakeCSV(v)
 	}
 	return true
 }
 
 // prune removes from olm.providedAPIs what no CSV in the namespace provides, unless the group is static or a new CSV
 // is about to add APIs (pruneProvidedAPIs).
-func (o *simulation) prune(g *group) {
-	if g.Spec.StaticProvidedAPIs || o.unknownCSV[g.Namespace] || len(g.apis) == 0 || g.pruned {
+func (sim *simulation) prune(g *group) {
+	if g.Spec.StaticProvidedAPIs || sim.unknownCSV[g.Namespace] || len(g.apis) == 0 || g.pruned {
 		return
 	}
-	o.work(len(o.csvsIn[g.Namespace]))
+	sim.work(len(sim.csvsIn[g.Namespace]))
 	kept := apiSet{}
-	for _, v := range o.csvsIn[g.Namespace] {
+	for _, v := range sim.csvsIn[g.Namespace] {
 		if v.deleted || v.Unusable != nil {
 			continue
 		}
@@ -336,32 +339,32 @@ func (o *simulation) prune(g *group) {
 		}
 	}
 	if g.pruned = true; len(kept) < len(g.apis) {
-		o.provide(g, kept)
+		sim.provide(g, kept)
 	}
 }
 
-func (o *simulation) provide(g *group, apis apiSet) {
+func (sim *simulation) provide(g *group, apis apiSet) {
 	old := g.apis
-	o.work(8 * len(apis))
-	o.list(g, parseAPIs(listed(apis)))
+	sim.work(8 * len(apis))
+	sim.list(g, parseAPIs(listed(apis)))
 	g.written, g.dropped, g.text = true, apis.Difference(g.apis), nil
-	o.wakeGroup(g)
-	o.wakeRivals(g, old.Union(g.apis))
+	sim.wakeGroup(g)
+	sim.wakeRivals(g, old.Union(g.apis))
 }
 
 // add is provide for the APIs of a group and new ones. It does what is new of that, and reports whether OLM writes.
-func (o *simulation) add(g *group, apis apiSet) bool {
-	o.work(8 * len(apis))
+func (sim *simulation) add(g *group, apis apiSet) bool {
+	sim.work(8 * len(apis))
 	if g.written && apis.Equal(g.dropped) ||
 		!g.written && g.text != nil && *g.text == listed(g.apis.Union(apis)) {
 		return false
 	}
 	readable := parseAPIs(listed(apis))
-	move(o.listing, g, maps.Keys(apiSet{}), maps.Keys(readable))
+	move(sim.listing, g, maps.Keys(apiSet{}), maps.Keys(readable))
 	g.apis.Insert(readable.UnsortedList()...)
 	g.written, g.dropped, g.text = true, apis.Difference(readable), nil
-	o.wakeGroup(g)
-	o.wakeRivals(g, readable)
+	sim.wakeGroup(g)
+	sim.wakeRivals(g, readable)
 	return true
 }
 
@@ -374,16 +377,16 @@ func (g *group) annotation() *string {
 	return g.text
 }
 
-func (o *simulation) list(g *group, apis apiSet) {
+func (sim *simulation) list(g *group, apis apiSet) {
 	g.pruned = g.pruned && apis.IsSuperset(g.apis) // what is added, a CSV provides
-	move(o.listing, g, maps.Keys(g.apis), maps.Keys(apis))
+	move(sim.listing, g, maps.Keys(g.apis), maps.Keys(apis))
 	g.apis = apis
 }
 
-func (o *simulation) target(g *group, targets []string) {
+func (sim *simulation) target(g *group, targets []string) {
 	old := g.covered()
 	g.status = targets
-	move(o.covering, g, slices.Values(old), slices.Values(g.covered()))
+	move(sim.covering, g, slices.Values(old), slices.Values(g.covered()))
 }
 
 // move takes a group from some keys to others.
@@ -401,10 +404,10 @@ func move(at map[string]map[*group]bool, g *group, old, now iter.Seq[string]) {
 
 // intersecting returns those of some groups that share a namespace with g, in the order of creation. A global group
 // shares one with every group that has targets.
-func (o *simulation) intersecting(g *group, among map[*group]bool) []*group {
+func (sim *simulation) intersecting(g *group, among map[*group]bool) []*group {
 	var found []*group
 	for other := range among {
-		if other != g && o.intersect(g, other) {
+		if other != g && sim.intersect(g, other) {
 			found = append(found, other)
 		}
 	}
@@ -412,12 +415,12 @@ func (o *simulation) intersecting(g *group, among map[*group]bool) []*group {
 	return found
 }
 
-func (o *simulation) intersect(g, other *group) bool {
+func (sim *simulation) intersect(g, other *group) bool {
 	switch {
 	case len(g.status) == 0 || len(other.status) == 0 || !other.exists:
 		return false
 	case isGlobal(g.status) || isGlobal(other.status):
 		return true
 	}
-	return slices.ContainsFunc(g.covered(), func(ns string) bool { return o.covering[ns][other] })
+	return slices.ContainsFunc(g.covered(), func(ns string) bool { return sim.covering[ns][other] })
 }

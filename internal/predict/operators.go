@@ -19,34 +19,34 @@ import (
 
 // judgeResources checks the custom resources of the tree against their CRDs and operators, and reports an API that
 // operators in several namespaces provide, as their roles show: the descoping plan allows one in a cluster.
-func (o *simulation) judgeResources() {
-	defined := o.definitions()
+func (sim *simulation) judgeResources() {
+	defined := sim.definitions()
 	operators := map[string]*operators{} // by name of the CRD
-	for _, x := range o.Others {
+	for _, x := range sim.Others {
 		d, ok := defined[x.Group()+"/"+x.Kind]
 		if !ok {
 			continue
 		}
 		if _, version, _ := strings.Cut(x.APIVersion, "/"); !serves(d.Object, version) {
-			o.note(ruleVersion, findings.Error, x, "apiVersion",
+			sim.note(ruleVersion, findings.Error, x, "apiVersion",
 				"CustomResourceDefinition "+d.Name+" does not serve version "+version,
 				"it serves "+cmp.Or(strings.Join(olm.ServedVersions(d.Object), ", "), "none"))
 		}
 		if operators[d.Name] == nil {
-			operators[d.Name] = o.operatorsOf(d)
+			operators[d.Name] = sim.operatorsOf(d)
 		}
-		o.judgeController(x, d, operators[d.Name])
+		sim.judgeController(x, d, operators[d.Name])
 	}
 	for _, key := range lists.Keys(defined) { // of CSVs judgeOwners says it
 		d := defined[key]
-		accounts, _ := statusWriters(&o.RBAC, d, d.of.Plural+"/status")
+		accounts, _ := statusWriters(&sim.RBAC, d, d.of.Plural+"/status")
 		homes := lists.By(accounts, func(a rbac.Account) string { return a.Namespace })
-		if o.shared[d.Name] || len(o.operatorsOf(d).csvs) > 0 || len(homes) < 2 {
+		if sim.shared[d.Name] || len(sim.operatorsOf(d).csvs) > 0 || len(homes) < 2 {
 			continue
 		}
 		list := lists.Map(lists.Keys(homes),
 			func(home string) string { return "ServiceAccount " + homes[home].String() })
-		o.note(ruleOwners, findings.Warning, d.Object, "",
+		sim.note(ruleOwners, findings.Warning, d.Object, "",
 			"operators in several namespaces provide this API: "+text.FirstOf(3, list),
 			"keep one of them, or declare that they share it (annotation "+rbac.AnnotationShared+")")
 	}
@@ -60,15 +60,15 @@ type operators struct {
 	manages  bool            // a ServiceAccount watches and changes the resources, or olmgen rendered their operator
 }
 
-func (o *simulation) operatorsOf(d definition) *operators {
+func (sim *simulation) operatorsOf(d definition) *operators {
 	r := &operators{granted: map[string]bool{}}
-	r.csvs = lists.Filter(o.csvs, func(v *csv) bool { return !v.deleted && v.owns(d.Name) })
+	r.csvs = lists.Filter(sim.csvs, func(v *csv) bool { return !v.deleted && v.owns(d.Name) })
 	for _, resource := range []string{d.of.Plural, d.of.Plural + "/status"} {
-		accounts, granted := statusWriters(&o.RBAC, d, resource)
+		accounts, granted := statusWriters(&sim.RBAC, d, resource)
 		r.accounts, r.granted[resource] = append(r.accounts, accounts...), granted
 	}
 	forUsers := func(r *rbac.Role) bool { return r.ForUsers() && rbac.Covers(r.PolicyRules(), d.watches()) }
-	r.manages = len(r.accounts) > 0 || slices.ContainsFunc(o.RBAC.Roles, forUsers) || managed(&o.RBAC, d)
+	r.manages = len(r.accounts) > 0 || slices.ContainsFunc(sim.RBAC.Roles, forUsers) || managed(&sim.RBAC, d)
 	return r
 }
 
@@ -143,7 +143,7 @@ func statusWriters(x *rbac.Objects, d definition, status string) (accounts []rba
 
 // judgeController reports a custom resource that no operator of the tree can manage where it is. The descoping plan
 // wants an alert for one whose status no operator may update. A tree without the operator says nothing about it.
-func (o *simulation) judgeController(x *manifest.Object, d definition, ops *operators) {
+func (sim *simulation) judgeController(x *manifest.Object, d definition, ops *operators) {
 	namespace, where := x.Namespace, "in namespace "+x.Namespace
 	if !d.of.Namespaced {
 		namespace, where = "", "in all namespaces"
@@ -152,7 +152,7 @@ func (o *simulation) judgeController(x *manifest.Object, d definition, ops *oper
 	}
 	// one without a single group that has targets is a finding of its own
 	targeted := func(v *csv) bool {
-		groups := o.groupsIn[v.Namespace]
+		groups := sim.groupsIn[v.Namespace]
 		return len(groups) != 1 || groups[0].unknown || groups[0].refused != nil || len(groups[0].status) == 0 ||
 			isGlobal(groups[0].status) || slices.Contains(groups[0].status, namespace)
 	}
@@ -166,43 +166,43 @@ func (o *simulation) judgeController(x *manifest.Object, d definition, ops *oper
 		message = fmt.Sprintf("ClusterServiceVersion %s, which provides its API, does not work %s", ops.csvs[0].Name,
 			where)
 		hint = "add the namespace to the targets of the OperatorGroup, or move the resource"
-	case len(o.unknownCSV) > 0, !ops.granted[d.of.Plural+"/status"] && !ops.manages:
+	case len(sim.unknownCSV) > 0, !ops.granted[d.of.Plural+"/status"] && !ops.manages:
 		return
 	case !ops.granted[status]:
 		message = "no role of the tree lets the operator update its status"
 		hint = fmt.Sprintf("allow update of %s of %s to the operator's ServiceAccount", status, d.of.Group)
-	case !o.mayAny(ops.accounts, namespace, d.rule(status, "update"), d.rule(status, "patch")):
+	case !sim.mayAny(ops.accounts, namespace, d.rule(status, "update"), d.rule(status, "patch")):
 		message = "no operator may update its status " + where
-	case !o.mayAny(ops.accounts, namespace, d.watches()):
+	case !sim.mayAny(ops.accounts, namespace, d.watches()):
 		message = "no operator may watch it " + where
 	default:
 		return
 	}
 	level := findings.Warning
-	if o.open && o.clusterName != "" { // another root of the tree may be in this cluster
+	if sim.open && sim.clusterName != "" { // another root of the tree may be in this cluster
 		level = findings.Note
 	}
-	o.note(ruleNoOperator, level, x, "", message, hint)
+	sim.note(ruleNoOperator, level, x, "", message, hint)
 }
 
-func (o *simulation) mayAny(accounts []rbac.Account, namespace string, rules ...rbacv1.PolicyRule) bool {
+func (sim *simulation) mayAny(accounts []rbac.Account, namespace string, rules ...rbacv1.PolicyRule) bool {
 	return slices.ContainsFunc(accounts, func(account rbac.Account) bool {
 		return slices.ContainsFunc(rules, func(rule rbacv1.PolicyRule) bool {
-			return o.RBAC.Allows(account, namespace, rule)
+			return sim.RBAC.Allows(account, namespace, rule)
 		})
 	})
 }
 
 // judgeInheritance reports rules of hand-written ClusterRoles that are aggregated to a role for fewer permissions and
 // not to the one for more: aggregation does not inherit. OLM and olmgen generate the other roles.
-func (o *simulation) judgeInheritance() {
+func (sim *simulation) judgeInheritance() {
 	aggregated := map[string][]rbacv1.PolicyRule{} // by label and value
-	for _, r := range o.RBAC.Roles {
+	for _, r := range sim.RBAC.Roles {
 		for label, value := range r.Labels {
 			aggregated[label+"="+value] = append(aggregated[label+"="+value], r.PolicyRules()...)
 		}
 	}
-	for _, r := range o.RBAC.Roles {
+	for _, r := range sim.RBAC.Roles {
 		if r.Generated() {
 			continue
 		}
@@ -210,14 +210,14 @@ func (o *simulation) judgeInheritance() {
 			for _, step := range [][2]string{{"view", "edit"}, {"edit", "admin"}} {
 				value, ok := r.Labels[family+step[0]]
 				if ok && (family != rbac.AggregateTo || value == "true") {
-					o.judgeStep(r, family+step[1], step, aggregated[family+step[1]+"="+value])
+					sim.judgeStep(r, family+step[1], step, aggregated[family+step[1]+"="+value])
 				}
 			}
 		}
 	}
 }
 
-func (o *simulation) judgeStep(r *rbac.Role, label string, step [2]string, held []rbacv1.PolicyRule) {
+func (sim *simulation) judgeStep(r *rbac.Role, label string, step [2]string, held []rbacv1.PolicyRule) {
 	level := findings.Warning
 	if strings.HasPrefix(label, rbac.AggregateTo) {
 		// Kubernetes' own edit and admin include view and edit, unless somebody changed their labels
@@ -225,7 +225,7 @@ func (o *simulation) judgeStep(r *rbac.Role, label string, step [2]string, held 
 	}
 	for i, rule := range r.PolicyRules() {
 		if !rbac.Covers(held, rule) {
-			o.note(ruleInherit, level, r.Object, fmt.Sprintf("rules[%d]", i),
+			sim.note(ruleInherit, level, r.Object, fmt.Sprintf("rules[%d]", i),
 				fmt.Sprintf("the rule is aggregated to %s but not to %s: %s", step[0], step[1], rbac.RuleText(rule)),
 				"add the label "+label+", or write the rule into a role that has it")
 			return

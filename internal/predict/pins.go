@@ -69,6 +69,8 @@ func Pins(ctx context.Context, t *tree.Tree, o PinOptions) (list []Pin, unknown 
 	return append(list, more...), append(unknown, nobody...), err
 }
 
+// extensionPin returns the version at which a ClusterExtension keeps its operator, and the updates that OLM v1 would
+// make if the file did not name it. A range, or no version, keeps it at none.
 func extensionPin(o *manifest.Object, declared []declaredCatalog, catalogs Catalogs) (*Pin, error) {
 	q, err := askedFor(o, declared, catalogs)
 	if err != nil {

@@ -77,20 +77,20 @@ func sameObject(a, b *manifest.Object) bool {
 	return a.File == b.File && a.Line == b.Line && a.Kind == b.Kind && a.Name == b.Name
 }
 
-func (b *pinner) twice(o *manifest.Object) bool {
-	return slices.ContainsFunc(b.objects, func(x *manifest.Object) bool {
+func (pins *pinner) twice(o *manifest.Object) bool {
+	return slices.ContainsFunc(pins.objects, func(x *manifest.Object) bool {
 		return x.Name == o.Name && x.Kind == o.Kind && x.Group() == o.Group() && !sameObject(x, o) &&
-			cmp.Or(x.Namespace, b.options.Namespace) == cmp.Or(o.Namespace, b.options.Namespace)
+			cmp.Or(x.Namespace, pins.options.Namespace) == cmp.Or(o.Namespace, pins.options.Namespace)
 	})
 }
 
 // several returns those who ask for one Subscription in several places: the tree is of several clusters.
-func (b *pinner) several(s *world.Subscription) []Unknown {
-	policies := lists.Filter(b.policies, world.Manages(s.Namespace, s.Name))
+func (pins *pinner) several(s *world.Subscription) []Unknown {
+	policies := lists.Filter(pins.policies, world.Manages(s.Namespace, s.Name))
 	switch {
 	case len(policies) > 1:
 		return lists.Map(policies, func(p *olm.OperatorPolicy) Unknown { return oneCluster(p.Object, s.Object) })
-	case len(policies) == 0 && b.twice(s.Object):
+	case len(policies) == 0 && pins.twice(s.Object):
 		return []Unknown{oneCluster(s.Object, s.Object)}
 	}
 	return nil
@@ -102,9 +102,9 @@ func oneCluster(by, o *manifest.Object) Unknown {
 }
 
 // others returns the Subscriptions that nothing is said of yet: those after the first of a name, and refused ones.
-func (b *pinner) others(said func(*manifest.Object) bool) (list []Pin, unknown []Unknown) {
-	for _, o := range b.objects {
-		if o.Kind != v1alpha1.SubscriptionKind || o.Group() != olm.Group || said(o) {
+func (pins *pinner) others(known func(*manifest.Object) bool) (list []Pin, unknown []Unknown) {
+	for _, o := range pins.objects {
+		if o.Kind != v1alpha1.SubscriptionKind || o.Group() != olm.Group || known(o) {
 			continue
 		}
 		s := &world.Subscription{}
@@ -112,11 +112,11 @@ func (b *pinner) others(said func(*manifest.Object) bool) (list []Pin, unknown [
 		_ = o.Field(&s.Package, "spec", "name") // what is no text is refused
 		_ = o.Field(&s.Approval, "spec", "installPlanApproval")
 		switch {
-		case o.Namespace == "" && b.options.Namespace == "":
+		case o.Namespace == "" && pins.options.Namespace == "":
 			unknown = append(unknown, Unknown{Object: o, Why: "it names no namespace"})
-		case !b.twice(o) || s.Package == "":
+		case !pins.twice(o) || s.Package == "":
 			unknown = append(unknown, Unknown{Object: o, Why: "it cannot be read as a Subscription"})
-		case b.newChannel(s) != "":
+		case pins.newChannel(s) != "":
 			unknown = append(unknown, oneCluster(o, o))
 		default:
 			list = append(list, Pin{Object: o, Reason: approval(s)})
@@ -126,18 +126,18 @@ func (b *pinner) others(said func(*manifest.Object) bool) (list []Pin, unknown [
 }
 
 // newChannel returns the channel that a Subscription is to have; empty if it keeps its own.
-func (b *pinner) newChannel(s *world.Subscription) string {
-	return cmp.Or(b.options.Channels[s.Package], b.options.Channels[""])
+func (pins *pinner) newChannel(s *world.Subscription) string {
+	return cmp.Or(pins.options.Channels[s.Package], pins.options.Channels[""])
 }
 
-// stays returns why a Subscription without OperatorPolicy keeps what it says, or "".
-func (b *pinner) stays(s *world.Subscription) string {
-	switch channel := b.newChannel(s); {
+// whyUnchanged returns why a Subscription without OperatorPolicy keeps what it says, or "".
+func (pins *pinner) whyUnchanged(s *world.Subscription) string {
+	switch channel := pins.newChannel(s); {
 	case channel != "" && channel == s.Channel:
 		return "it has channel " + channel + " already"
 	case channel != "":
 		return ""
-	case b.options.Starting == nil || !b.options.Starting(s.Namespace, s.Name):
+	case pins.options.Starting == nil || !pins.options.Starting(s.Namespace, s.Name):
 		return approval(s)
 	case s.StartingCSV == "":
 		return "it has no startingCSV: the lock of its pin says what is approved"
@@ -145,25 +145,26 @@ func (b *pinner) stays(s *world.Subscription) string {
 	return ""
 }
 
-func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pin, unknown []Unknown, err error) {
+// namespace returns the pins of the Subscriptions of a namespace, and those of which nobody can say what they keep.
+func (pins *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pin, unknown []Unknown, err error) {
 	ns := state.Namespace
 	var asked []*world.Subscription
-	for _, s := range b.Subscriptions {
+	for _, s := range pins.Subscriptions {
 		if s.Namespace != ns || s.Package == "" {
 			continue
 		}
-		p, several := lists.Find(b.policies, world.Manages(s.Namespace, s.Name)), b.several(s)
-		stays := b.stays(s)
-		inTree := slices.ContainsFunc(b.objects, func(o *manifest.Object) bool { return sameObject(o, s.Object) })
+		p, several := lists.Find(pins.policies, world.Manages(s.Namespace, s.Name)), pins.several(s)
+		unchanged := pins.whyUnchanged(s)
+		inTree := slices.ContainsFunc(pins.objects, func(o *manifest.Object) bool { return sameObject(o, s.Object) })
 		switch {
 		case p == nil && !inTree: // that of an OperatorPolicy which needs no change
-		case p == nil && stays != "":
-			list = append(list, Pin{Object: s.Object, Reason: stays})
+		case p == nil && unchanged != "":
+			list = append(list, Pin{Object: s.Object, Reason: unchanged})
 		case len(several) > 0:
 			unknown = append(unknown, several...)
-		case b.sub(ns, s.Name) == nil:
-			u := b.unknown(s)
-			u.Object = b.shown(s)
+		case pins.sub(ns, s.Name) == nil:
+			u := pins.unknown(s)
+			u.Object = pins.shown(s)
 			unknown = append(unknown, *u)
 		default:
 			asked = append(asked, s)
@@ -175,12 +176,12 @@ func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pi
 	if len(asked) == 0 {
 		return list, unknown, nil
 	}
-	if why := b.begin(state); why != "" {
+	if why := pins.begin(state); why != "" {
 		return list, append(unknown, lists.Map(asked,
-			func(s *world.Subscription) Unknown { return Unknown{Object: b.shown(s), Why: why} })...), nil
+			func(s *world.Subscription) Unknown { return Unknown{Object: pins.shown(s), Why: why} })...), nil
 	}
 	for _, s := range asked {
-		p, err := b.pin(ctx, state, s)
+		p, err := pins.pin(ctx, state, s)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -203,15 +204,17 @@ func approval(s *world.Subscription) string {
 }
 
 // shown returns the object of the tree that asks for a Subscription.
-func (b *pinner) shown(s *world.Subscription) *manifest.Object {
-	if p := lists.Find(b.policies, world.Manages(s.Namespace, s.Name)); p != nil {
+func (pins *pinner) shown(s *world.Subscription) *manifest.Object {
+	if p := lists.Find(pins.policies, world.Manages(s.Namespace, s.Name)); p != nil {
 		return p.Object
 	}
 	return s.Object
 }
 
-func (b *pinner) pin(ctx context.Context, state *resolve.State, s *world.Subscription) (p *Pin, err error) {
-	p = &Pin{Object: b.shown(s), Policy: lists.Find(b.policies, world.Manages(s.Namespace, s.Name))}
+// pin returns the release that a Subscription begins with, by its policy, its startingCSV or what its channel has
+// installed, and the updates from there if each InstallPlan is approved.
+func (pins *pinner) pin(ctx context.Context, state *resolve.State, s *world.Subscription) (p *Pin, err error) {
+	p = &Pin{Object: pins.shown(s), Policy: lists.Find(pins.policies, world.Manages(s.Namespace, s.Name))}
 	start := state.Clone()
 	sub := subscriptionIn(start, s.Name)
 	pkg := packageIn(start, sub.Source, sub.SourceNamespace, sub.Package)
@@ -227,7 +230,7 @@ func (b *pinner) pin(ctx context.Context, state *resolve.State, s *world.Subscri
 			return p, nil
 		}
 		put(start, sub, from)
-	case p.Policy == nil && b.newChannel(s) == "":
+	case p.Policy == nil && pins.newChannel(s) == "":
 		p.Starting = true
 		choice, _, err := alone(pkg).ChooseInstalled(pkg.Name, p.Channel, sub.StartingCSV)
 		if err != nil {
@@ -235,7 +238,7 @@ func (b *pinner) pin(ctx context.Context, state *resolve.State, s *world.Subscri
 		}
 		put(start, sub, choice.Bundle)
 	case p.Policy == nil:
-		p.NewChannel, p.Manual = b.newChannel(s), sub.Manual
+		p.NewChannel, p.Manual = pins.newChannel(s), sub.Manual
 		if p.channel, err = pkg.ChannelOrDefault(p.NewChannel); err != nil {
 			return nil, s.Errorf("spec.channel", "%v", err)
 		}
@@ -262,7 +265,7 @@ func (b *pinner) pin(ctx context.Context, state *resolve.State, s *world.Subscri
 		p.Reason = fmt.Sprintf("nothing in channel %s updates %s", p.NewChannel, p.From)
 	}
 	p.Held = p.Reason != ""
-	p.move = b.mover(p, start, s, pkg)
+	p.move = pins.mover(p, start, s, pkg)
 	return p, nil
 }
 
@@ -337,12 +340,12 @@ func current(policy *olm.OperatorPolicy, pkg *catalog.Package,
 }
 
 // mover returns what an update to a release of a package changes.
-func (b *pinner) mover(p *Pin, start *resolve.State, s *world.Subscription, pkg *catalog.Package) func(string) Move {
+func (pins *pinner) mover(p *Pin, start *resolve.State, s *world.Subscription, pkg *catalog.Package) func(string) Move {
 	sub := subscriptionIn(start, s.Name)
 	install := func(name string) *Install {
 		i := installOf(s, sub, pkg, cmp.Or(p.NewChannel, p.Channel), name, false)
 		if i != nil {
-			i.Group = b.report.GroupOf(start.Namespace)
+			i.Group = pins.report.GroupOf(start.Namespace)
 		}
 		return i
 	}

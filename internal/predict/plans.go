@@ -156,12 +156,12 @@ func (c *prediction) ask(one Update) {
 	if one.Dependency {
 		c.added = append(c.added, one.subscription())
 	} else {
-		c.asked[one.sub] = one.Name
+		c.targetCSV[one.sub] = one.Name
 	}
 }
 
 // take notes what an InstallPlan does with an operator. Git keeps the release that it has.
-func (u *updating) take(ctx context.Context, one Update, operator *upgrade.Operator, played *InstallPlan) error {
+func (u *updating) take(ctx context.Context, one Update, operator *upgrade.Release, played *InstallPlan) error {
 	u.ask(one)
 	made := u.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, u.namespace, operator.Name)
 	if made == nil {
@@ -207,9 +207,9 @@ func (u *updating) take(ctx context.Context, one Update, operator *upgrade.Opera
 
 // judgeDeployed reports what the API server refuses of the Deployments of a release that would take the place of
 // another one.
-func (u *updating) judgeDeployed(ctx context.Context, one Update, old, now *upgrade.Operator) error {
+func (u *updating) judgeDeployed(ctx context.Context, one Update, old, now *upgrade.Release) error {
 	w := world.Read(nil, u.namespace)
-	for _, operator := range []*upgrade.Operator{old, now} {
+	for _, operator := range []*upgrade.Release{old, now} {
 		if operator == nil {
 			continue
 		}
@@ -253,6 +253,8 @@ func (u Update) subscription() *manifest.Object {
 	return o
 }
 
+// judgePlayed reports an InstallPlan that fails or is never complete, after which OLM does nothing more in the
+// namespace, and what nobody looked at.
 func (u *updating) judgePlayed(first Update, played *InstallPlan) {
 	for _, what := range played.result.Unknown {
 		u.notLookedAt(first, what)
@@ -285,7 +287,7 @@ func (u *updating) judgePlayed(first Update, played *InstallPlan) {
 
 // judgeShipped reports Services of a release that OLM writes once more, for what a Deployment serves (OLM:
 // pkg/controller/install/certresources.go).
-func (u *updating) judgeShipped(one Update, operator *upgrade.Operator) {
+func (u *updating) judgeShipped(one Update, operator *upgrade.Release) {
 	for _, o := range operator.Bundle {
 		if o.Kind != "Service" {
 			continue
@@ -322,51 +324,49 @@ type SubscriptionState struct {
 }
 
 // leave completes a report by what OLM leaves: the cluster, its InstallPlans, the Subscriptions.
-func (o *simulation) leave(r *Report) {
-	r.Plans = o.played
-	for _, v := range o.csvs {
+func (sim *simulation) leave(r *Report) {
+	r.Plans = sim.played
+	for _, v := range sim.csvs {
 		if v.deleted {
-			o.lose(v)
+			sim.lose(v)
 			continue
 		}
-		made := cmp.Or(o.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, v.Namespace, v.Name),
+		made := cmp.Or(sim.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, v.Namespace, v.Name),
 			world.InNamespace(v.Object, v.Namespace))
-		o.Put(world.WithStatus(made, map[string]any{"phase": string(v.phase), "reason": string(v.reason),
+		sim.Put(world.WithStatus(made, map[string]any{"phase": string(v.phase), "reason": string(v.reason),
 			"message": v.message}))
 	}
-	for _, g := range o.groups { // in the state in which the next play finds it
+	for _, g := range sim.groups { // in the state in which the next play finds it
 		if g.resolved {
-			o.Put(world.WithStatus(g.Object, map[string]any{"namespaces": text.Values(g.status),
+			sim.Put(world.WithStatus(g.Object, map[string]any{"namespaces": text.Values(g.status),
 				"lastUpdated": "2000-01-01T00:00:00Z"}))
 		}
 	}
-	for _, s := range o.Subscriptions {
-		o.subscribed(r, s.Object, o.asked[s], o.stuck[s])
+	for _, s := range sim.Subscriptions {
+		sim.subscribed(r, s.Object, sim.targetCSV[s], sim.stuck[s])
 	}
-	for _, s := range o.added {
-		name, _ := s.Get("spec", "startingCSV")
-		csv, _ := name.(string)
-		o.subscribed(r, s, csv, false)
+	for _, s := range sim.added {
+		sim.subscribed(r, s, olm.Text(olm.Get(s, "spec", "startingCSV")), false)
 	}
-	for i, p := range o.played {
-		o.Put(p.object(i))
+	for i, p := range sim.played {
+		sim.Put(p.object(i))
 	}
-	r.After = slices.Collect(o.All())
+	r.After = slices.Collect(sim.All())
 }
 
 // lose deletes a CSV that another has replaced, and what only it owns. What the newer one ships as well, it needs.
-func (o *simulation) lose(v *csv) {
-	old := o.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, v.Namespace, v.Name)
+func (sim *simulation) lose(v *csv) {
+	old := sim.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, v.Namespace, v.Name)
 	if old == nil {
 		return
 	}
-	next := o.replacing(v)
-	for _, x := range o.Delete(old) {
+	next := sim.replacing(v)
+	for _, x := range sim.Delete(old) {
 		if next == nil || !next.whole() {
 			continue
 		}
 		if says, level := next.plan.result.Without(x); says != "" {
-			o.note(ruleLost, level, next.where(), "spec",
+			sim.note(ruleLost, level, next.where(), "spec",
 				fmt.Sprintf("%s: %s %s is deleted with %s, its only owner; %s",
 					next.Name, x.Kind, x.Name, v.Name, says),
 				"let the ServiceAccount stay in the permissions of the ClusterServiceVersion")
@@ -376,30 +376,29 @@ func (o *simulation) lose(v *csv) {
 
 // subscribed sets the status of a Subscription (OLM: pkg/controller/operators/catalog/operator.go,
 // ensureSubscriptionCSVState; subscription/state.go).
-func (o *simulation) subscribed(r *Report, s *manifest.Object, csv string, waits bool) {
-	state := SubscriptionState{Cluster: o.clusterName, Namespace: s.Namespace, Name: s.Name, object: s}
+func (sim *simulation) subscribed(r *Report, s *manifest.Object, csv string, waits bool) {
+	state := SubscriptionState{Cluster: sim.clusterName, Namespace: s.Namespace, Name: s.Name, object: s}
 	texts := map[string]*string{"state": &state.State, "installedCSV": &state.InstalledCSV,
 		"currentCSV": &state.CurrentCSV}
 	for at, to := range texts {
-		value, _ := s.Get("status", at)
-		*to, _ = value.(string)
+		*to = olm.Text(olm.Get(s, "status", at))
 	}
 	failing := func(kind v1alpha1.SubscriptionConditionType, reason, message string) {
 		state.Condition = &Condition{string(kind), "True", reason, message}
 	}
-	switch failure := o.failures[s.Namespace]; {
+	switch failure := sim.failures[s.Namespace]; {
 	case csv != "":
 		state.CurrentCSV, state.State = csv, string(v1alpha1.SubscriptionStateUpgradePending)
-		if o.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, s.Namespace, csv) != nil {
+		if sim.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, s.Namespace, csv) != nil {
 			state.InstalledCSV, state.State = csv, string(v1alpha1.SubscriptionStateAtLatest)
 		}
-		for _, p := range o.played {
+		for _, p := range sim.played {
 			if p.Namespace == s.Namespace && p.Phase == string(v1alpha1.InstallPlanPhaseFailed) &&
 				slices.Contains(p.CSVs, csv) {
 				failing(v1alpha1.SubscriptionInstallPlanFailed, p.Reason, p.Message)
 			}
 		}
-		if old := o.unreplaced(s.Namespace); old != "" && state.Condition == nil {
+		if old := sim.unreplaced(s.Namespace); old != "" && state.Condition == nil {
 			failing(v1alpha1.SubscriptionResolutionFailed, resolve.ReasonNotSatisfiable, "constraints not "+
 				"satisfiable: clusterserviceversion "+old+" exists and is not referenced by a subscription")
 		}
@@ -419,13 +418,13 @@ func (o *simulation) subscribed(r *Report, s *manifest.Object, csv string, waits
 		status["conditions"] = []any{map[string]any{"type": c.Type, "status": c.Status, "reason": c.Reason,
 			"message": c.Message}}
 	}
-	o.Put(world.WithStatus(s, status))
+	sim.Put(world.WithStatus(s, status))
 }
 
 // unreplaced returns a release that OLM has begun to replace in a namespace, and is not done with, or "".
-func (o *simulation) unreplaced(namespace string) string {
-	for _, v := range o.csvsIn[namespace] {
-		if next := o.replacing(v); !v.deleted && next != nil && next.plan != nil {
+func (sim *simulation) unreplaced(namespace string) string {
+	for _, v := range sim.csvsIn[namespace] {
+		if next := sim.replacing(v); !v.deleted && next != nil && next.plan != nil {
 			return v.Name
 		}
 	}

@@ -48,12 +48,12 @@ type prediction struct {
 	extensions []*PlayedExtension // in the order of the tree
 	findings   []findings.Finding
 
-	asked    map[*world.Subscription]string // what an InstallPlan installs for a Subscription
-	stuck    map[*world.Subscription]bool   // they wait for a CSV that is not there
-	assumed  map[[2]string]bool             // CSVs, by namespace and name, that only the status of a Subscription names
-	added    []*manifest.Object             // Subscriptions to dependencies
-	failures map[string]*resolve.Failure    // why OLM resolves nothing, by namespace
-	steps    int                            // that OLM's loops have taken
+	targetCSV map[*world.Subscription]string // what an InstallPlan installs for a Subscription
+	stuck     map[*world.Subscription]bool   // they wait for a CSV that is not there
+	assumed   map[[2]string]bool             // CSVs, by namespace and name, that only a Subscription's status names
+	added     []*manifest.Object             // Subscriptions to dependencies
+	failures  map[string]*resolve.Failure    // why OLM resolves nothing, by namespace
+	steps     int                            // that OLM's loops have taken
 
 	ctx context.Context // of api
 	api writes.Checker  // Options.API
@@ -127,7 +127,7 @@ func predictionOf(w *world.World, hidden []world.Duplicate) *prediction {
 	c := &prediction{
 		World:      w,
 		unknownCSV: map[string]bool{},
-		asked:      map[*world.Subscription]string{},
+		targetCSV:  map[*world.Subscription]string{},
 		stuck:      map[*world.Subscription]bool{},
 		assumed:    map[[2]string]bool{},
 		failures:   map[string]*resolve.Failure{},
@@ -181,7 +181,7 @@ func (c *prediction) findLacking(catalogs Catalogs) {
 	asking := append(lists.Map(c.Subscriptions, func(s *world.Subscription) string { return s.Namespace }),
 		lists.Map(c.csvs, func(v *csv) string { return v.Namespace })...)
 	for _, ns := range asking {
-		if at := (place{operatorsv1.OperatorGroupKind, ns, ""}); !groups[ns] && !catalogs.left(at.kind, ns, "") {
+		if at := (place{operatorsv1.OperatorGroupKind, ns, ""}); !groups[ns] && !catalogs.isGone(at.kind, ns, "") {
 			c.lacking[ns] = "namespace " + ns + " has no OperatorGroup in the tree" + catalogs.where(at)
 		}
 	}
@@ -196,8 +196,8 @@ func (c *prediction) findLacking(catalogs Catalogs) {
 		at := place{rbacv1.ServiceAccountKind, g.Namespace, g.Spec.ServiceAccountName}
 		account := "ServiceAccount " + at.name + " of OperatorGroup " + g.Name
 		switch {
-		case at.name == "", catalogs.left(at.kind, at.namespace, at.name),
-			catalogs.left("RoleBinding", at.namespace, ""):
+		case at.name == "", catalogs.isGone(at.kind, at.namespace, at.name),
+			catalogs.isGone("RoleBinding", at.namespace, ""):
 		case g.lacksAccount(c):
 			g.supposed = true
 			c.lacking[g.Namespace] = account + " is not in the tree" + catalogs.where(at)

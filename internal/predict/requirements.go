@@ -100,6 +100,7 @@ func (c *prediction) requirements(v *csv) *needs {
 	return v.needs
 }
 
+// require is requirements without the cache.
 func (c *prediction) require(v *csv) (unmet []string, judged bool, err error) {
 	var strategy string
 	var namespaced, clusterWide []v1alpha1.StrategyDeploymentPermissions
@@ -124,9 +125,7 @@ func (c *prediction) require(v *csv) (unmet []string, judged bool, err error) {
 			}
 		}
 	}
-	least, _ := v.Get("spec", "minKubeVersion")
-	version, _ := least.(string)
-	switch why, err := c.releases.MinKube(version); {
+	switch why, err := c.releases.MinKube(olm.Text(olm.Get(v.Object, "spec", "minKubeVersion"))); {
 	case err != nil:
 		unmet = []string{"spec.minKubeVersion: " + err.Error()}
 	case why != "":
@@ -266,7 +265,7 @@ func (c *prediction) judgeAccount(e *PlayedExtension, o Options) {
 	account := rbac.Account{Namespace: e.extension.Namespace, Name: e.extension.Account}
 	named := account.Name != "" && (o.Target.Controller != nil || o.Target.OpenShift != nil)
 	missing := func(kind, namespace, name string, shown bool) bool {
-		return c.Get("", kind, namespace, name) == nil && (shown && !c.open || o.Catalogs.left(kind, namespace, name))
+		return c.Get("", kind, namespace, name) == nil && (shown && !c.open || o.Catalogs.isGone(kind, namespace, name))
 	}
 	dumped := !e.object.Has("metadata", "uid") || c.dumped[rbacv1.ServiceAccountKind+"/"+account.Namespace]
 	homeless := missing("Namespace", "", account.Namespace, c.Declared)
@@ -316,8 +315,7 @@ func (c *prediction) judgeRights(e *PlayedExtension, account rbac.Account) {
 
 func (v *csv) deployments() (names []string) {
 	for i := range v.Len("spec", "install", "spec", "deployments") {
-		name, _ := v.Get("spec", "install", "spec", "deployments", strconv.Itoa(i), "name")
-		if s, ok := name.(string); ok {
+		if s, ok := olm.Get(v.Object, "spec", "install", "spec", "deployments", strconv.Itoa(i), "name").(string); ok {
 			names = append(names, s)
 		}
 	}
@@ -340,19 +338,19 @@ func (v *csv) badWebhook() *install.Problem {
 }
 
 // lacks reports whether a CSV does not have all that it requires, as far as the tree shows.
-func (o *simulation) lacks(v *csv) bool {
-	return len(o.requirements(v).unmet) > 0 || len(o.missingServices(v)) > 0
+func (sim *simulation) lacks(v *csv) bool {
+	return len(sim.requirements(v).unmet) > 0 || len(sim.missingServices(v)) > 0
 }
 
 // missingServices returns the required APIServices of a CSV that do not exist, as far as the tree shows (OLM:
 // pkg/controller/operators/olm/requirements.go, requirementStatus). OLM installs the CSV of a Subscription together
 // with what it needs.
-func (o *simulation) missingServices(v *csv) (unmet []string) {
+func (sim *simulation) missingServices(v *csv) (unmet []string) {
 	if v.sub != nil {
 		return nil
 	}
 	for _, d := range v.APIServices.Required {
-		if why, _ := o.missingService(d); why != "" {
+		if why, _ := sim.missingService(d); why != "" {
 			unmet = append(unmet, fmt.Sprintf("APIService %s: %s", d.GetName(), why))
 		}
 	}
@@ -360,13 +358,13 @@ func (o *simulation) missingServices(v *csv) (unmet []string) {
 }
 
 // judgeServices reports required APIServices of which the tree does not show whether they exist.
-func (o *simulation) judgeServices(v *csv) {
+func (sim *simulation) judgeServices(v *csv) {
 	if v.phase != v1alpha1.CSVPhaseSucceeded || v.observed {
 		return
 	}
 	for i, d := range v.APIServices.Required {
-		if _, known := o.missingService(d); !known {
-			o.note(ruleRequirements, findings.Note, v.where(),
+		if _, known := sim.missingService(d); !known {
+			sim.note(ruleRequirements, findings.Note, v.where(),
 				fmt.Sprintf("spec.apiservicedefinitions.required[%d]", i),
 				"APIService "+d.GetName()+" is not in the tree, and no CSV of it owns it: it counts as there",
 				"add the operator that serves it, or check its path too")
@@ -375,16 +373,16 @@ func (o *simulation) judgeServices(v *csv) {
 }
 
 // judgeNetwork reports what NetworkPolicies of the tree cut off of the pods of a CSV.
-func (o *simulation) judgeNetwork(v *csv) {
+func (sim *simulation) judgeNetwork(v *csv) {
 	operator := v.release()
 	if v.Copied || v.deleted || operator == nil {
 		return
 	}
-	if o.network == nil {
-		o.network = netpol.Namespaces(slices.Collect(o.All()), false)
+	if sim.network == nil {
+		sim.network = netpol.Namespaces(slices.Collect(sim.All()), false)
 	}
-	for _, g := range o.network[v.Namespace].Gaps(operator.ClusterServiceVersion) {
-		o.note(ruleNetwork, g.Severity, g.Policy, g.Field, g.Message, "add a rule that lets it through")
+	for _, g := range sim.network[v.Namespace].Gaps(operator.ClusterServiceVersion) {
+		sim.note(ruleNetwork, g.Severity, g.Policy, g.Field, g.Message, "add a rule that lets it through")
 	}
 }
 
@@ -392,8 +390,8 @@ func (o *simulation) judgeNetwork(v *csv) {
 // CSV of the tree owns exists once OLM has installed that CSV. The API server creates those of Kubernetes' own groups
 // and of CRDs. Any other may exist outside of the tree, unless the tree is a dump that has all APIServices, Kubernetes'
 // own among them.
-func (o *simulation) missingService(d v1alpha1.APIServiceDescription) (why string, known bool) {
-	owners, object := o.owning[d.GetName()], o.APIServices[d.GetName()]
+func (sim *simulation) missingService(d v1alpha1.APIServiceDescription) (why string, known bool) {
+	owners, object := sim.owning[d.GetName()], sim.APIServices[d.GetName()]
 	var conditions []metav1.Condition
 	if object != nil {
 		_ = object.Field(&conditions, "status", "conditions") // what cannot be read says nothing
@@ -401,12 +399,12 @@ func (o *simulation) missingService(d v1alpha1.APIServiceDescription) (why strin
 	switch available := meta.FindStatusCondition(conditions, "Available"); {
 	case available != nil && available.Status != metav1.ConditionTrue: // install/apiservice.go, IsAPIServiceAvailable
 		return "not available", true
-	case object != nil, o.serving[d.GetName()] != nil, olm.BuiltinGroup(d.Group), o.defines(d):
+	case object != nil, sim.serving[d.GetName()] != nil, olm.BuiltinGroup(d.Group), sim.defines(d):
 		return "", true
 	case len(owners) > 0:
 		return fmt.Sprintf("ClusterServiceVersion %s/%s, which owns it, is not installed", owners[0].Namespace,
 			owners[0].Name), true
-	case o.APIServices["v1.apps"] != nil:
+	case sim.APIServices["v1.apps"] != nil:
 		return "not in the tree", true
 	}
 	return "", false

@@ -26,6 +26,7 @@ type installPlan struct {
 	first     []Update // operators that are new in the namespace
 }
 
+// updates returns the InstallPlans of the steps of a resolution: what they replace, and what is new in the namespace.
 func (r *resolution) updates(state *resolve.State, steps []resolve.Step, asking asking) (out []installPlan) {
 	installed := map[string]bool{}
 	for _, v := range state.CSVs {
@@ -63,7 +64,7 @@ func (r *resolution) updates(state *resolve.State, steps []resolve.Step, asking 
 // not known, OLM gets no further. objects are those of the tree.
 func (c *prediction) judgeUpdates(ctx context.Context, o Options, objects []*manifest.Object) error {
 	states := map[string]*updating{}
-	before := sync.OnceValue(func() (list []upgrade.Operator) { // asked for updates only
+	before := sync.OnceValue(func() (list []upgrade.Release) { // asked for updates only
 		for _, v := range c.csvs {
 			if operator := v.release(); operator != nil {
 				list = append(list, *operator)
@@ -83,7 +84,7 @@ func (c *prediction) judgeUpdates(ctx context.Context, o Options, objects []*man
 			states[plan.namespace] = u
 		}
 		if !u.stopped {
-			u.opened = map[string]*upgrade.Operator{}
+			u.opened = map[string]*upgrade.Release{}
 			if len(plan.updates) > 0 {
 				if u.objects == nil {
 					u.objects, u.operators = slices.Clone(objects), slices.Clone(before())
@@ -96,9 +97,7 @@ func (c *prediction) judgeUpdates(ctx context.Context, o Options, objects []*man
 				return err
 			}
 		} else if !u.unseen {
-			for _, one := range slices.Concat(plan.updates, plan.first) {
-				u.drop(one)
-			}
+			u.dropAll(plan)
 		}
 		if u.unseen {
 			c.assume(plan)
@@ -113,13 +112,13 @@ type updating struct {
 	options   Options
 	namespace string
 	objects   []*manifest.Object // of the cluster
-	operators []upgrade.Operator // of the cluster
+	operators []upgrade.Release  // of the cluster
 	tree      map[string]bool    // the files of the tree
 	stopped   bool
 	unseen    bool // it is stopped, as nobody can look into the bundles of an InstallPlan
 
-	opened map[string]*upgrade.Operator // the releases of an InstallPlan, by name
-	partly map[string]bool              // releases of which only the catalog is read
+	opened map[string]*upgrade.Release // the releases of an InstallPlan, by name
+	partly map[string]bool             // releases of which only the catalog is read
 }
 
 // judgeReplaced reports what OLM does with the operators that an InstallPlan replaces.
@@ -190,7 +189,7 @@ func (u *updating) findingsOf(ctx context.Context, up upgrade.Upgrade, plan inst
 }
 
 // open returns a release of an operator as its catalog or its image has it.
-func (u *updating) open(ctx context.Context, one Update, choice catalog.Choice) (*upgrade.Operator, error) {
+func (u *updating) open(ctx context.Context, one Update, choice catalog.Choice) (*upgrade.Release, error) {
 	operator, partial, err := u.release(ctx, one, choice)
 	if partial {
 		u.noteUpdate(one, fmt.Sprintf("of %s, only what the catalog says of it is judged: its objects are not in the "+
@@ -200,7 +199,7 @@ func (u *updating) open(ctx context.Context, one Update, choice catalog.Choice) 
 }
 
 // release is open without a finding. partial says that only the catalog is read.
-func (u *updating) release(ctx context.Context, one Update, choice catalog.Choice) (_ *upgrade.Operator, partial bool,
+func (u *updating) release(ctx context.Context, one Update, choice catalog.Choice) (_ *upgrade.Release, partial bool,
 	err error) {
 	b, partial, err := readBundle(ctx, choice, catalog.Options{Source: u.options.Bundles.Source, Metadata: true},
 		bundle.ReadOptions{Refused: true})
@@ -213,7 +212,7 @@ func (u *updating) release(ctx context.Context, one Update, choice catalog.Choic
 		return &moved
 	}
 	u.partly[b.CSV.Name] = partial
-	operator := &upgrade.Operator{CSV: olm.CSV{ClusterServiceVersion: b.CSV, Object: at(b.CSVObject),
+	operator := &upgrade.Release{CSV: olm.CSV{ClusterServiceVersion: b.CSV, Object: at(b.CSVObject),
 		Namespace: u.namespace}}
 	for _, o := range b.Shipped() {
 		operator.Bundle = append(operator.Bundle, at(o))
@@ -241,7 +240,7 @@ func broken(err error) bool {
 	return ok
 }
 
-func (u *updating) setMode(o *upgrade.Operator) {
+func (u *updating) setMode(o *upgrade.Release) {
 	for _, g := range u.groups {
 		targets := olm.TargetsOf(&g.Spec)
 		if targets.BySelector() {
@@ -256,8 +255,8 @@ func (u *updating) setMode(o *upgrade.Operator) {
 
 // installed returns the release that is replaced, with what is in the cluster of it. CRDs that the tree does not have
 // are those of its bundle.
-func (u *updating) installed(ctx context.Context, one Update, up *upgrade.Upgrade) (*upgrade.Operator, error) {
-	i := slices.IndexFunc(u.operators, func(o upgrade.Operator) bool {
+func (u *updating) installed(ctx context.Context, one Update, up *upgrade.Upgrade) (*upgrade.Release, error) {
+	i := slices.IndexFunc(u.operators, func(o upgrade.Release) bool {
 		return o.Name == one.Replaces && o.Namespace == u.namespace
 	})
 	switch {
@@ -305,7 +304,7 @@ func (u *updating) around() []*manifest.Object {
 func (u *updating) apply(up upgrade.Upgrade, shipped []*manifest.Object) error {
 	before := olm.CRDs(up.New[:len(up.Old)])
 	for _, o := range up.Pairs {
-		u.operators = slices.DeleteFunc(u.operators, func(other upgrade.Operator) bool {
+		u.operators = slices.DeleteFunc(u.operators, func(other upgrade.Release) bool {
 			return other.Namespace == u.namespace && (other.Name == o.Old.Name || other.Name == o.New.Name)
 		})
 		u.operators = append(u.operators, *o.New)
@@ -374,14 +373,12 @@ func (c *prediction) named() map[[2]string]*csv {
 // converts reports whether a CSV owns a CRD of the tree that is converted by a webhook.
 func (c *prediction) converts(v *csv) bool {
 	return slices.ContainsFunc(v.CRDs.Owned, func(a v1alpha1.CRDDescription) bool {
-		var strategy string
-		return c.CRDs[a.Name] != nil && c.CRDs[a.Name].Field(&strategy, "spec", "conversion", "strategy") == nil &&
-			strategy == "Webhook"
+		return c.CRDs[a.Name] != nil && olm.ConvertsByWebhook(c.CRDs[a.Name])
 	})
 }
 
 // release returns a CSV as package upgrade looks at it, or nil if it cannot be read, which is a finding of its own.
-func (v *csv) release() *upgrade.Operator {
+func (v *csv) release() *upgrade.Release {
 	if v == nil {
 		return nil
 	}
@@ -389,7 +386,7 @@ func (v *csv) release() *upgrade.Operator {
 	if _, err := v.Into(typed); err != nil {
 		return nil
 	}
-	return &upgrade.Operator{CSV: olm.CSV{ClusterServiceVersion: typed, Object: v.Object,
+	return &upgrade.Release{CSV: olm.CSV{ClusterServiceVersion: typed, Object: v.Object,
 		Namespace: v.Namespace}}
 }
 
@@ -397,24 +394,24 @@ func (v *csv) release() *upgrade.Operator {
 // ClusterServiceVersion of the tree that owns the CRD is judged with its release (judgeUpgrades). A Service that the
 // tree does not have is missing only where the tree shows that: it is a dump with Services, OLM makes the CRD, or a
 // Service of that name is in another namespace.
-func (o *simulation) judgeConversions() {
+func (sim *simulation) judgeConversions() {
 	services := map[string]string{} // the namespace of a Service, by name
-	for x := range o.All() {
+	for x := range sim.All() {
 		if x.Group() == "" && x.Kind == "Service" {
 			services[x.Name] = x.Namespace
 		}
 	}
-	dumped := o.Get("", "Service", "default", "kubernetes") != nil
-	for crd := range o.All() {
+	dumped := sim.Get("", "Service", "default", "kubernetes") != nil
+	for crd := range sim.All() {
 		if crd.Kind != kindCRD || len(olm.CRDVersions(crd)) < 2 {
 			continue
 		}
 		namespace, name := fit.ConversionService(crd)
-		if name == "" || o.Get("", "Service", namespace, name) != nil {
+		if name == "" || sim.Get("", "Service", namespace, name) != nil {
 			continue
 		}
 		at, field, what := crd, "spec.conversion", "converts"
-		owner := lists.Find(o.csvs, func(v *csv) bool { return !v.deleted && v.owns(crd.Name) })
+		owner := lists.Find(sim.csvs, func(v *csv) bool { return !v.deleted && v.owns(crd.Name) })
 		if owner != nil && (owner.sub == nil || owner.converts(crd.Name)) {
 			continue
 		}
@@ -428,7 +425,7 @@ func (o *simulation) judgeConversions() {
 		if named {
 			hint = fmt.Sprintf("Service %s is in namespace %s", name, elsewhere)
 		}
-		o.note(upgrade.RuleConversion, findings.Warning, at, field, fmt.Sprintf("%s at Service %s/%s, which is not "+
+		sim.note(upgrade.RuleConversion, findings.Warning, at, field, fmt.Sprintf("%s at Service %s/%s, which is not "+
 			"there: requests for a version other than the stored one fail", what, namespace, name), hint)
 	}
 }

@@ -200,6 +200,7 @@ func counts(sections []section) (out []count) {
 	return out
 }
 
+// layoutTable returns the view of a table: its texts printable, and each row with an id and the severity of its cells.
 func layoutTable(t findings.Table, section string, ids ids) table {
 	out := table{Table: t}
 	out.Title = text.Printable(t.Title)

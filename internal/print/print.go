@@ -351,6 +351,7 @@ func (l *sarifLocation) in(file string, line int) {
 	l.Physical.Artifact.URI, l.Physical.Region.StartLine = uri(file), line
 }
 
+// writeSARIF writes findings as SARIF, with the rules that they are of. One without a file is about the directory.
 func writeSARIF(w io.Writer, rules []findings.Rule, list []findings.Finding) error {
 	log := sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0"}
 	run := &log.Runs[0]

@@ -66,6 +66,7 @@ func (p *textPrinter) blank() {
 	}
 }
 
+// writeText writes a document as lines: its title, each section, then the notes.
 func writeText(w io.Writer, d *findings.Document) error {
 	p := &textPrinter{Writer: bufio.NewWriter(w)}
 	wide := 0
@@ -108,6 +109,7 @@ func (p *textPrinter) remarks(indent int, list []findings.Remark) {
 	}
 }
 
+// table prints a table: its title, a line for each row, and below it the cells that stand there.
 func (p *textPrinter) table(indent int, t findings.Table) {
 	if t.Title != "" {
 		p.line(indent, t.Title)

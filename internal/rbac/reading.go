@@ -116,6 +116,7 @@ func Covers(held []rbacv1.PolicyRule, rule rbacv1.PolicyRule) bool {
 	return covers(held, rule, HasResource)
 }
 
+// covers reports whether each request that a rule allows is one that some of the held rules allow.
 func covers(held []rbacv1.PolicyRule, rule rbacv1.PolicyRule, hasResource func([]string, string) bool) bool {
 	for _, verb := range rule.Verbs {
 		if len(rule.NonResourceURLs) > 0 {

@@ -193,6 +193,8 @@ func (g generation) addValues(at string, p parameters, of map[string]any) *manif
 	return nil
 }
 
+// git returns a set of parameters for each directory, and for each mapping in a file, that a generator finds in a
+// repository.
 func (g generation) git(at string, of map[string]any) (sets []parameters, err *manifest.Error) {
 	top := g.topOf(olm.Text(of["repoURL"]))
 	entries := g.repositoryEntries(top)

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"bytes"
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,37 +20,28 @@ import (
 // equal: a change of one tree to the other is not about them. So it is with unreadable files, which it takes out of
 // both trees. A tree may be nil.
 func Broken(old, now *Tree) (changed, alike []*manifest.Error) {
+	old, now = cmp.Or(old, &Tree{}), cmp.Or(now, &Tree{})
 	was := map[[2]string]Root{}
-	if old != nil {
-		for _, r := range old.Roots {
-			if r.Unknown != nil {
-				was[old.key(r)] = r
-			}
+	for _, r := range old.Roots {
+		if r.Unknown != nil {
+			was[old.key(r)] = r
 		}
 	}
-	if now != nil {
-		for _, r := range now.Roots {
-			if r.Unknown == nil {
-				continue
-			}
-			if o, is := was[now.key(r)]; is && now.builtOf(r, old, o) {
-				alike = append(alike, r.Unknown)
-			} else {
-				changed = append(changed, r.Unknown)
-			}
-			delete(was, now.key(r))
+	for _, r := range now.Roots {
+		if r.Unknown == nil {
+			continue
 		}
-	}
-	if old == nil {
-		return changed, alike
+		if o, is := was[now.key(r)]; is && now.builtOf(r, old, o) {
+			alike = append(alike, r.Unknown)
+		} else {
+			changed = append(changed, r.Unknown)
+		}
+		delete(was, now.key(r))
 	}
 	for _, r := range old.Roots {
 		if _, is := was[old.key(r)]; is {
 			changed = append(changed, r.Unknown)
 		}
-	}
-	if now == nil {
-		return changed, alike
 	}
 	file := func(t *Tree) func(*manifest.Error) string {
 		return func(e *manifest.Error) string { rel, _ := t.Rel(e.File); return rel }

@@ -244,8 +244,7 @@ func textOf(o *manifest.Object, key string) (string, bool) {
 		return "", false
 	}
 	for _, field := range []string{"stringData", "data"} {
-		all, _ := o.Get(field)
-		s, ok := olm.Mapping(all)[key].(string)
+		s, ok := olm.Mapping(olm.Get(o, field))[key].(string)
 		switch {
 		case !ok:
 		case field == "data" && o.Kind == "Secret":

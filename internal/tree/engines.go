@@ -337,8 +337,7 @@ func (x *explorer) fluxAddress(by *manifest.Object, ref map[string]any) string {
 	if source == nil {
 		return ""
 	}
-	address, _ := source.Get("spec", "url")
-	return olm.Text(address)
+	return olm.Text(olm.Get(source, "spec", "url"))
 }
 
 // withNamespace returns the objects with the namespace of an Application where a namespaced one has none.
@@ -442,8 +441,7 @@ func (s *substitutions) settle(x *explorer) (missing string) {
 			found = x.holder("", from.kind, s.by, "", from.name)
 		}
 		if found != nil {
-			data, _ := found.Get("data")
-			for name, v := range olm.Mapping(data) {
+			for name, v := range olm.Mapping(olm.Get(found, "data")) {
 				values[name] = value{fmt.Sprint(v), found, "data." + name}
 			}
 		} else if missing == "" && !from.optional {

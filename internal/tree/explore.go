@@ -152,18 +152,11 @@ func (x *explorer) apply(t target, from *node) *node {
 	if t.postBuild != nil {
 		key.by = fmt.Sprintf("%s:%d", t.by.File, t.by.Line)
 	}
-	isChart := x.isChart(t, real)
-	if isChart {
+	if x.isChart(t, real) {
 		key.by = fmt.Sprintf("%s:%d %s", t.by.File, t.by.Line, t.chart.name)
-	}
-	if isChart {
-		return x.build(key, t, from)
-	}
-	if key.k = x.builder.With(real, t.options); key.k != nil {
+	} else if key.k = x.builder.With(real, t.options); key.k != nil {
 		x.take(key.k)
-		return x.build(key, t, from)
-	}
-	if t.plain != nil {
+	} else if t.plain != nil {
 		key.plain = *t.plain
 	}
 	return x.build(key, t, from)
@@ -247,6 +240,8 @@ func (x *explorer) placed(objects []*manifest.Object) [][]*manifest.Object {
 	return parts
 }
 
+// objects returns what a root applies: what its kustomization builds, what its chart renders, or the manifests of its
+// directory.
 func (x *explorer) objects(n *node, key nodeKey, t target) ([]*manifest.Object, error) {
 	switch {
 	case key.k != nil:

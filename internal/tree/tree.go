@@ -181,6 +181,7 @@ type result struct {
 	err         error
 }
 
+// collect puts what files have into one Tree, in the order of the files.
 func collect(files []file, results []result) *Tree {
 	t := &Tree{}
 	for i, r := range results {
@@ -276,6 +277,7 @@ func (f file) documents(data []byte, same []*manifest.Document, limits manifest.
 	return lists.Map(same, func(d *manifest.Document) *manifest.Document { return d.In(f.name) }), nil
 }
 
+// parse reads the objects of a file. It counts the documents that are none.
 func (f file) parse(data []byte, same []*manifest.Document, limits manifest.Limits) (r result) {
 	docs, err := f.documents(data, same, limits)
 	if err != nil {

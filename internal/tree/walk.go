@@ -40,6 +40,7 @@ func find(paths []string, o Options) (files []file, failed []error) {
 	return w.settleLinks(), failed
 }
 
+// path adds the files of a path of Read: the standard input, a file, or a directory with what is below it.
 func (w *walker) path(p string) error {
 	if p == Stdin {
 		if !w.seen[Stdin] {

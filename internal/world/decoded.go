@@ -82,8 +82,7 @@ func (w *World) PlanPhase(s *Subscription) v1alpha1.InstallPlanPhase {
 	})
 	switch {
 	case plan != nil:
-		phase, _ := plan.Get("status", "phase")
-		return v1alpha1.InstallPlanPhase(olm.Text(phase))
+		return v1alpha1.InstallPlanPhase(olm.Text(olm.Get(plan, "status", "phase")))
 	case s.CurrentCSV != "" && s.CurrentCSV == s.InstalledCSV:
 		return v1alpha1.InstallPlanPhaseComplete
 	}
@@ -118,6 +117,7 @@ type CSV struct {
 	Original    string // the namespace that it is copied from
 }
 
+// readCSV decodes what decides about the phase of a ClusterServiceVersion. A field of a wrong type is an error.
 func readCSV(p Ordered) (*CSV, *manifest.Error) {
 	v, o := &CSV{Ordered: p}, p.Object
 	var release version.OperatorVersion

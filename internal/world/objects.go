@@ -183,9 +183,7 @@ func (c *counter) applied(old, now *manifest.Object) *manifest.Object {
 	if now.Has("status") || !old.Has("status") {
 		return now
 	}
-	status, _ := old.Get("status")
-	fields, _ := status.(map[string]any)
-	out := WithStatus(now, fields)
+	out := WithStatus(now, olm.Mapping(olm.Get(old, "status")))
 	if c.read == nil {
 		c.read = map[*manifest.Object]*manifest.Object{}
 	}

@@ -188,10 +188,10 @@ func (w *World) remove(p *olm.OperatorPolicy) {
 
 // removesGroup reports whether a policy deletes the only OperatorGroup of its namespace.
 func (w *World) removesGroup(p *olm.OperatorPolicy, g *Group, subs []*Subscription) bool {
-	name, _ := g.Get("metadata", "generateName")
 	return p.Deletes(operatorsv1.OperatorGroupKind) && len(OwnersOf(g.Object)) == 0 &&
 		!slices.ContainsFunc(subs, func(s *Subscription) bool { return s.Name != p.Package }) &&
-		(g.Name == p.OperatorGroup().Name || !p.NamesGroup() && name == p.Namespace+"-")
+		(g.Name == p.OperatorGroup().Name ||
+			!p.NamesGroup() && olm.Get(g.Object, "metadata", "generateName") == p.Namespace+"-")
 }
 
 // Remove deletes objects, and what goes with them.
@@ -233,10 +233,7 @@ func leavingOf(gone []*manifest.Object) leaving {
 }
 
 func (l leaving) takes(o *manifest.Object) bool {
-	label := func(name string) string {
-		value, _ := o.Get("metadata", "labels", name)
-		return olm.Text(value)
-	}
+	label := func(name string) string { return olm.Text(olm.Get(o, "metadata", "labels", name)) }
 	switch {
 	case l.namespaces[o.Namespace] || l.kinds[schema.GroupKind{Group: o.Group(), Kind: o.Kind}]:
 		return true

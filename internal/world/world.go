@@ -196,6 +196,7 @@ func (w *World) addNamespace(o *manifest.Object) *manifest.Error {
 	return err
 }
 
+// addOLM adds an object of OLM in its namespace. One that has none is left out.
 func (w *World) addOLM(o *manifest.Object, defaultNamespace string, index int) *manifest.Error {
 	namespace := cmp.Or(o.Namespace, defaultNamespace)
 	if o.Namespace == Placeholder {

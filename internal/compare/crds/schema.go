@@ -243,6 +243,8 @@ func (p position) widens(old, now *props, prove func(old, now *props) bool) bool
 	return p.mode == widening && prove(old, now) || p.mode == narrowing && prove(now, old)
 }
 
+// both adds the issues of two schemas at one position and of the parts that both have. A part that only one of them has
+// is one issue.
 func (w *walk) both(p position, old, now *props) {
 	if w.ctx.Err() != nil {
 		return

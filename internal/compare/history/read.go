@@ -11,7 +11,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/parallel"
 	"github.com/olmgen/olmgen/internal/base/text"
-	"github.com/olmgen/olmgen/internal/permissions"
+	"github.com/olmgen/olmgen/internal/compare"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -80,18 +80,7 @@ func read(ctx context.Context, r catalog.Release, o generate.Options) (in Input,
 		}
 	}
 	slices.Sort(in.Modes)
-	evaluated := permissions.Input{Namespace: result.Namespace, Rendered: true, Shipped: b.Others,
-		CSVs: []permissions.CSV{{ClusterServiceVersion: b.CSV, Object: b.CSVObject, Namespace: result.Namespace}}}
-	for _, x := range result.Objects {
-		m, err := x.Manifest()
-		if err != nil {
-			return in, "", err
-		}
-		in.Objects = append(in.Objects, m)
-		if permissions.Relevant(x.Group(), x.Kind) {
-			evaluated.Objects = append(evaluated.Objects, m)
-		}
-	}
-	in.Permissions, err = permissions.Evaluate(evaluated)
+	state, err := compare.StateOf(b, result)
+	in.Objects, in.Permissions = state.Objects, state.Permissions
 	return in, b.Package, err
 }

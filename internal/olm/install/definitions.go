@@ -36,8 +36,7 @@ func Convertible(crd *manifest.Object) CRD {
 	if crd == nil {
 		return CRD{}
 	}
-	preserves, _ := crd.Get("spec", "preserveUnknownFields")
-	return CRD{Exists: true, PreserveUnknownFields: preserves == true}
+	return CRD{Exists: true, PreserveUnknownFields: olm.Get(crd, "spec", "preserveUnknownFields") == true}
 }
 
 // Webhooks returns what is wrong with the webhook definitions of a CSV, in their order. crd looks at the cluster.

@@ -68,7 +68,7 @@ func Comparable(o Object) (Object, bool) {
 	n.mask(meta, labels)
 	quantities(map[string]any(n))
 	for _, d := range defaultsOf()[n.Kind()] {
-		d.walk(map[string]any(n), strings.Split(d.path, "."), "", func(string) {})
+		d.walk(map[string]any(n), d.path, "", func(string) {})
 	}
 	for _, k := range []string{"labels", "annotations"} {
 		if len(At(meta, k)) == 0 {

@@ -70,9 +70,7 @@ func Unconverted(ctx context.Context, checker crs.Checker, before, now *manifest
 // TrustsWebhook reports whether OLM writes a CRD that existing objects do not fit, and only warns (OLM: step.go,
 // NewCRDV1Step).
 func TrustsWebhook(crd *manifest.Object) bool {
-	strategy, _ := crd.Get("spec", "conversion", "strategy")
-	return strategy == string(apiextensionsv1.WebhookConverter) &&
-		crd.APIVersion == apiextensionsv1.SchemeGroupVersion.String()
+	return olm.ConvertsByWebhook(crd) && crd.APIVersion == apiextensionsv1.SchemeGroupVersion.String()
 }
 
 // listings returns what OLM lists. Without a conversion webhook, an object is the same in every version. What a webhook
@@ -103,9 +101,8 @@ func listings(older, newer *apiextensionsv1.CustomResourceDefinition, objects []
 // OLM then checks the first version that both CRDs serve, and no other (OLM:
 // pkg/controller/operators/catalog/operator.go, validateV1Beta1CRDCompatibility).
 func sharesSchema(crd *manifest.Object) bool {
-	validation, _ := crd.Get("spec", "validation")
-	return crd.APIVersion == apiextensionsv1beta1.SchemeGroupVersion.String() && validation != nil &&
-		crd.Len("spec", "versions") > 0
+	return crd.APIVersion == apiextensionsv1beta1.SchemeGroupVersion.String() &&
+		olm.Get(crd, "spec", "validation") != nil && crd.Len("spec", "versions") > 0
 }
 
 // Fault is why an object does not fit.
@@ -186,12 +183,11 @@ func (r *Result) define(ctx context.Context, w *writer, s step) string {
 // apiextensions-apiserver/pkg/controller/status/naming_controller.go).
 func (w *writer) named(crd *manifest.Object) *manifest.Object {
 	resources, kinds := namesOf(crd)
-	group, _ := crd.Get("spec", "group")
+	group := olm.Get(crd, "spec", "group")
 	return lists.Find(w.Of(groupCRD, kindCRD), func(o *manifest.Object) bool {
-		of, _ := o.Get("spec", "group")
 		taken, takenKinds := namesOf(o)
-		return o.Name != crd.Name && of == group && (resources.HasAny(taken.UnsortedList()...) ||
-			kinds.HasAny(takenKinds.UnsortedList()...))
+		return o.Name != crd.Name && olm.Get(o, "spec", "group") == group &&
+			(resources.HasAny(taken.UnsortedList()...) || kinds.HasAny(takenKinds.UnsortedList()...))
 	})
 }
 

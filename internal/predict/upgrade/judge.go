@@ -35,7 +35,7 @@ func (j *judge) lost(p Pair) {
 	}
 	by := cmp.Or(p.New, p.Old)
 	for _, a := range olm.ServedAPIs(&p.Old.Spec, j.before) {
-		if slices.ContainsFunc(j.operators, func(o Operator) bool {
+		if slices.ContainsFunc(j.operators, func(o Release) bool {
 			return slices.Contains(olm.ServedAPIs(&o.Spec, j.after), a)
 		}) {
 			continue
@@ -80,7 +80,7 @@ func (j *judge) owners(p Pair) {
 	}
 }
 
-func owned(o *Operator) []string {
+func owned(o *Release) []string {
 	return lists.Keys(lists.Set(o.Spec.CustomResourceDefinitions.Owned,
 		func(d v1alpha1.CRDDescription) string { return d.Name }))
 }
@@ -88,7 +88,7 @@ func owned(o *Operator) []string {
 // unserved returns the version of a CRD that an operator owns or requires and that the CRD does not serve; empty if
 // there is none. Of two descriptions of a CRD OLM takes the last (OLM: pkg/controller/operators/olm/requirements.go,
 // requirementStatus; api: GetAllCRDDescriptions).
-func unserved(o *Operator, crd *manifest.Object) (version string) {
+func unserved(o *Release, crd *manifest.Object) (version string) {
 	for _, a := range slices.Concat(olm.OwnedAPIs(&o.Spec), olm.RequiredAPIs(&o.Spec)) {
 		if a.CRD == crd.Name {
 			version = a.Version
@@ -263,7 +263,7 @@ type played struct {
 
 // play plays the InstallPlan and the installation of a release. What only the cluster knows whether it serves it is
 // left out.
-func (j *judge) play(ctx context.Context, w *world.World, o *Operator, namespace string) (played, error) {
+func (j *judge) play(ctx context.Context, w *world.World, o *Release, namespace string) (played, error) {
 	release := plan.Release{CSV: o.ClusterServiceVersion, Object: o.Object,
 		Shipped: lists.Filter(o.Bundle, func(x *manifest.Object) bool {
 			k, ok := install.KindOf(x.Kind)
@@ -314,7 +314,7 @@ func (j *judge) refused(p Pair) {
 	}
 }
 
-func (j *judge) refusals(o *Operator, rendered []*manifest.Object, crds map[string]*manifest.Object) []install.Problem {
+func (j *judge) refusals(o *Release, rendered []*manifest.Object, crds map[string]*manifest.Object) []install.Problem {
 	list := install.Refused(o.ClusterServiceVersion, func(name string) bool {
 		return crds[name] != nil && install.Convertible(crds[name]).PreserveUnknownFields
 	})
@@ -355,7 +355,7 @@ func (j *judge) conversions(p Pair) {
 }
 
 // unconverted returns why nothing converts a CRD; nil too if nobody asks yet.
-func unconverted(o *Operator, crd *manifest.Object, objects []*manifest.Object) *fit.Gap {
+func unconverted(o *Release, crd *manifest.Object, objects []*manifest.Object) *fit.Gap {
 	operator := fit.Operator{CSV: o.ClusterServiceVersion, Shipped: objects}
 	if len(o.Bundle) > 0 {
 		operator.Namespace = o.Namespace
@@ -368,7 +368,7 @@ func unconverted(o *Operator, crd *manifest.Object, objects []*manifest.Object) 
 }
 
 // shipped returns what an operator ships: what its bundle has, else what is rendered.
-func shipped(o *Operator, rendered []*manifest.Object) []*manifest.Object {
+func shipped(o *Release, rendered []*manifest.Object) []*manifest.Object {
 	if len(o.Bundle) > 0 {
 		return o.Bundle
 	}
@@ -376,7 +376,7 @@ func shipped(o *Operator, rendered []*manifest.Object) []*manifest.Object {
 }
 
 // ownedCRDs returns the CRDs that an operator owns and ships: those of its bundle, or else of what is rendered.
-func ownedCRDs(o *Operator, rendered map[string]*manifest.Object) []*manifest.Object {
+func ownedCRDs(o *Release, rendered map[string]*manifest.Object) []*manifest.Object {
 	crds := rendered
 	if len(o.Bundle) > 0 {
 		crds = olm.CRDs(o.Bundle)

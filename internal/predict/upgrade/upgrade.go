@@ -24,8 +24,8 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Operator is one release of an operator.
-type Operator struct {
+// Release is one release of an operator.
+type Release struct {
 	olm.CSV
 	Entry  catalog.Entry      // what it updates
 	Bundle []*manifest.Object // what its bundle ships, as it stands there; nil if only the rendered objects are known
@@ -35,13 +35,13 @@ type Operator struct {
 }
 
 // Pair is an operator of both releases, of which one may be nil.
-type Pair struct{ Old, New *Operator }
+type Pair struct{ Old, New *Release }
 
 // Upgrade is what takes the place of what.
 type Upgrade struct {
 	Pairs     []Pair
 	Old, New  []*manifest.Object // what is rendered of both releases
-	Others    []Operator         // that are in the cluster, too
+	Others    []Release          // that are in the cluster, too
 	Cluster   []*manifest.Object // what else is in the cluster: CRDs with their status, custom resources
 	Checker   crs.Checker        // for the custom resources of the cluster; may be nil if there are none
 	API       writes.Checker     // what the API server says to objects; nil if nobody asks
@@ -75,7 +75,7 @@ func (u Upgrade) Findings(ctx context.Context) ([]Consequence, error) {
 			addCRDs(j.before, p.Old)
 		}
 	}
-	j.operators = append(j.operators, lists.Filter(u.Others, func(o Operator) bool { // of neither release
+	j.operators = append(j.operators, lists.Filter(u.Others, func(o Release) bool { // of neither release
 		return !slices.ContainsFunc(u.Pairs, func(p Pair) bool { return p.Old.is(o) || p.New.is(o) })
 	})...)
 	for _, p := range u.Pairs {
@@ -119,32 +119,32 @@ type judge struct {
 	before, after map[string]*manifest.Object    // the CRDs of both releases by name
 	live          map[string]*manifest.Object    // those of the cluster
 	rendered      [2]map[string]*manifest.Object // before and after without those that only a bundle has
-	operators     []Operator                     // of the cluster after the upgrade
+	operators     []Release                      // of the cluster after the upgrade
 	found         []Consequence
 }
 
 // addCRDs adds the CRDs that only the bundle of an operator has. Some profiles render none.
-func addCRDs(to map[string]*manifest.Object, o *Operator) {
+func addCRDs(to map[string]*manifest.Object, o *Release) {
 	for name, crd := range olm.CRDs(o.Bundle) {
 		to[name] = cmp.Or(to[name], crd)
 	}
 }
 
-func (o *Operator) is(other Operator) bool { return o != nil && o.Name == other.Name }
+func (o *Release) is(other Release) bool { return o != nil && o.Name == other.Name }
 
 // base returns the name of the operator without its version, by which two releases of it are found.
-func (o *Operator) base() string { return olm.BaseName(o.Name, "") }
+func (o *Release) base() string { return olm.BaseName(o.Name, "") }
 
 func (j *judge) inCluster(name string) *manifest.Object {
 	return cmp.Or(j.live[name], j.before[name])
 }
 
-func (j *judge) add(o *Operator, rule findings.Rule, s findings.Severity, field, format string, args ...any) {
+func (j *judge) add(o *Release, rule findings.Rule, s findings.Severity, field, format string, args ...any) {
 	j.addAt(o, rule, s, o.Object, field, format, args...)
 }
 
 // addAt adds a finding about a field of any object, which may be nil.
-func (j *judge) addAt(o *Operator, rule findings.Rule, s findings.Severity, at *manifest.Object, field, format string,
+func (j *judge) addAt(o *Release, rule findings.Rule, s findings.Severity, at *manifest.Object, field, format string,
 	args ...any,
 ) {
 	f := Consequence{Rule: rule.ID, Operator: o.Name, Severity: s, Message: fmt.Sprintf(format, args...)}

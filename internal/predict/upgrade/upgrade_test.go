@@ -88,7 +88,7 @@ func webhook(service string) string {
 }
 
 // operators returns the operators among objects. The other objects are what their bundles ship.
-func operators(t *testing.T, objects []*manifest.Object) (list []upgrade.Operator) {
+func operators(t *testing.T, objects []*manifest.Object) (list []upgrade.Release) {
 	t.Helper()
 	var shipped []*manifest.Object
 	for _, o := range objects {
@@ -106,7 +106,7 @@ func operators(t *testing.T, objects []*manifest.Object) (list []upgrade.Operato
 		}
 		_, v, _ := strings.Cut(o.Name, ".v")
 		typed.Spec.Version = version.OperatorVersion{Version: semver.MustParse(v)}
-		list = append(list, upgrade.Operator{CSV: olm.CSV{ClusterServiceVersion: typed, Object: o,
+		list = append(list, upgrade.Release{CSV: olm.CSV{ClusterServiceVersion: typed, Object: o,
 			Namespace: o.Namespace}, Entry: catalog.EntryOf(typed), Bundle: shipped})
 	}
 	return list

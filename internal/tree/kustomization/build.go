@@ -43,6 +43,7 @@ type built struct {
 	err     error
 }
 
+// build is Build without the cache. kustomize does not run for what would cost too much, nor for what only lists files.
 func (b *Builder) build(k *Kustomization) ([]*manifest.Object, error) {
 	if err := b.affordable(k); err != nil {
 		return nil, err
@@ -174,6 +175,7 @@ func (b *Builder) affordable(k *Kustomization) error {
 	return nil
 }
 
+// costOf returns the cost of a kustomization with all that it builds on. Its error says why it surely cannot be built.
 func (b *Builder) costOf(k *Kustomization) *cost {
 	if k.cost != nil {
 		if k.cost.counting {

@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/regular"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -31,6 +32,7 @@ type source struct {
 
 func fileLimits() manifest.Limits { return whole.Limits(budget.File) }
 
+// source reads a file and the objects in it, once.
 func (b *Builder) source(abs string) *source {
 	if s, ok := b.files[abs]; ok {
 		return s
@@ -57,6 +59,7 @@ func (b *Builder) source(abs string) *source {
 	return s
 }
 
+// read reads a file, if it may be read: inside of the directory, and within the limits of a file and of all files.
 func (b *Builder) read(abs string) *source {
 	s, limits := &source{}, fileLimits()
 	real, err := b.inside(abs)
@@ -195,20 +198,17 @@ func (b *Builder) content(k *Kustomization) ([]byte, error) {
 	if k.charted {
 		delete(m, "helmGlobals")
 		delete(m, "helmCharts")
-		resources, _ := m["resources"].([]any)
-		m["resources"] = append(resources, chartFile)
+		m["resources"] = append(olm.Items(m["resources"]), chartFile)
 	}
 	if len(k.policies) > 0 {
-		resources, _ := m["resources"].([]any)
-		m["resources"] = append(resources, policyFile)
+		m["resources"] = append(olm.Items(m["resources"]), policyFile)
 		m["generators"] = lists.Map(k.spec.Generators, func(g string) any { return g })
 	}
 	for key, v := range m {
 		switch strings.ToLower(key) { // as encoding/json, by which kustomize reads it
 		case "resources", "bases", "components", "generators", "transformers", "validators":
-			list, _ := v.([]any)
 			kept := []any{}
-			for _, item := range list {
+			for _, item := range olm.Items(v) {
 				if entry, ok := item.(string); ok && !isMapping(entry) {
 					if b.leavesOut(k, entry) {
 						continue

@@ -24,6 +24,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/charts"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/repos"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -135,7 +136,7 @@ func (b *Builder) Load(dir string) *Kustomization {
 // Closure returns the files that a kustomization and all that it builds on name, in a fixed order, with those of its
 // charts.
 func (b *Builder) Closure(k *Kustomization) (files []string) {
-	for _, k := range b.parts(k) {
+	for _, k := range b.withBases(k) {
 		files = append(append(files, k.File), k.Files...)
 		for _, c := range k.spec.HelmCharts {
 			home := cmp.Or(k.spec.HelmGlobals, &types.HelmGlobals{}).ChartHome
@@ -149,7 +150,7 @@ func (b *Builder) Closure(k *Kustomization) (files []string) {
 // That is not known of one that surely cannot be built.
 func (b *Builder) Beside(k *Kustomization) (text string, known bool) {
 	text = string(k.data)
-	for _, k := range b.parts(k) {
+	for _, k := range b.withBases(k) {
 		if k.Unknown != nil || slices.ContainsFunc(k.Bases, func(dir string) bool { return b.Load(dir) == nil }) {
 			return "", false
 		}
@@ -160,8 +161,8 @@ func (b *Builder) Beside(k *Kustomization) (text string, known bool) {
 	return text, true
 }
 
-// parts returns a kustomization with all that it builds on.
-func (b *Builder) parts(k *Kustomization) (list []*Kustomization) {
+// withBases returns a kustomization with all that it builds on.
+func (b *Builder) withBases(k *Kustomization) (list []*Kustomization) {
 	seen := map[string]bool{}
 	var visit func(*Kustomization)
 	visit = func(k *Kustomization) {
@@ -390,10 +391,7 @@ func isAddress(entry string) bool {
 // isMapping reports whether the text of an entry is a document itself, not the name of a file.
 func isMapping(entry string) bool {
 	docs, _ := values(entry)
-	return slices.ContainsFunc(docs, func(v any) bool {
-		_, ok := v.(map[string]any)
-		return ok
-	})
+	return slices.ContainsFunc(docs, func(v any) bool { return olm.Mapping(v) != nil })
 }
 
 // values returns the values of the documents of a text, and the first error.
@@ -448,7 +446,7 @@ func (b *Builder) plugins(k *Kustomization) error {
 				if err != nil {
 					return err
 				}
-				m, _ := v.(map[string]any)
+				m := olm.Mapping(v)
 				if m["apiVersion"] != "builtin" || m["kind"] == "HelmChartInflationGenerator" {
 					return k.errorf(field, "it needs the plugin %v, and olmgen starts no program", m["kind"])
 				}

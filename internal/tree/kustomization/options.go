@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -69,6 +69,7 @@ func (b *Builder) With(dir string, o Options) *Kustomization {
 	return k
 }
 
+// set writes the fields of the options into the file of a kustomization: lists and mappings beside those that it has.
 func (b *Builder) set(k *Kustomization) error {
 	m := map[string]any{}
 	if err := yaml.Unmarshal(k.data, &m); err != nil {
@@ -77,14 +78,9 @@ func (b *Builder) set(k *Kustomization) error {
 	for _, f := range k.options.Fields {
 		switch v := f.Value.(type) {
 		case []any:
-			list, _ := m[f.Name].([]any)
-			m[f.Name] = slices.Concat(list, v)
+			m[f.Name] = slices.Concat(olm.Items(m[f.Name]), v)
 		case map[string]any:
-			was, _ := m[f.Name].(map[string]any)
-			all := map[string]any{}
-			maps.Copy(all, was)
-			maps.Copy(all, v)
-			m[f.Name] = all
+			m[f.Name] = merged(olm.Mapping(m[f.Name]), v)
 		default:
 			m[f.Name] = v
 		}

@@ -11,6 +11,7 @@ import (
 
 	"sigs.k8s.io/kustomize/api/types"
 
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -37,14 +38,12 @@ var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
 // operationsOf returns the operations of a JSON patch; one that is none, which kustomize refuses, has no verb.
 func operationsOf(list []any) (out []operation) {
 	for _, item := range list {
-		fields, _ := item.(map[string]any)
-		verb, _ := fields["op"].(string)
-		to, _ := fields["path"].(string)
-		pointer := strings.Split(strings.TrimPrefix(to, "/"), "/")
+		fields := olm.Mapping(item)
+		pointer := strings.Split(strings.TrimPrefix(olm.Text(fields["path"]), "/"), "/")
 		for i, segment := range pointer {
 			pointer[i] = pointerEscapes.Replace(segment)
 		}
-		out = append(out, operation{verb, pointer, fields["value"]})
+		out = append(out, operation{olm.Text(fields["op"]), pointer, fields["value"]})
 	}
 	return out
 }
@@ -180,8 +179,7 @@ func (p *places) matches(one patch) bool {
 		names = append(names, p.base.Name)
 	}
 	if one.target == nil {
-		meta, _ := one.value["metadata"].(map[string]any)
-		name, _ := meta["name"].(string)
+		name := olm.Text(olm.Mapping(one.value["metadata"])["name"])
 		group, _, _ := strings.Cut(fmt.Sprint(one.value["apiVersion"]), "/")
 		return one.value["kind"] == p.kind && slices.Contains(names, name) && (group == p.group || p.group == "")
 	}

@@ -72,6 +72,8 @@ func (g *generator) likely(old, now *Props, schemas []*Props) []any {
 	return list
 }
 
+// objects returns objects of the older schema: the least one, those with one more field, the full one, and those with
+// as many fields as the bounds of both schemas say.
 func (g *generator) objects(old, now *Props, open bool) []any {
 	out := []any{map[string]any{}}
 	if old == nil {
@@ -131,6 +133,8 @@ func bounds(old, now *Props, of func(*Props) []*int64) []int64 {
 	return out
 }
 
+// lists returns lists of the older schema: at the bounds of both schemas, with equal items, and with items that have
+// the same keys of the newer one.
 func (g *generator) lists(old, now *Props) []any {
 	out := []any{[]any{}}
 	if old == nil {

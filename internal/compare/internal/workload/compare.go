@@ -69,7 +69,7 @@ func Lone(pairs []Pair, kind string, alike func(old, now *manifest.Object) bool)
 			is[0].Old, was[0].Old = was[0].Old, nil
 		}
 	}
-	return left(pairs)
+	return nonEmpty(pairs)
 }
 
 // Joined returns pairs in which objects of two names are one, by the identities of the older and the newer one.
@@ -88,22 +88,18 @@ func Joined(pairs []Pair, renames map[string]string) []Pair {
 			pairs[at].Old, pairs[i].Old = p.Old, nil
 		}
 	}
-	return left(pairs)
+	return nonEmpty(pairs)
 }
 
-func left(pairs []Pair) []Pair {
+func nonEmpty(pairs []Pair) []Pair {
 	return slices.DeleteFunc(pairs, func(p Pair) bool { return p.Any() == nil })
 }
 
 // sharesContainer reports whether two Deployments have a container of one name.
 func sharesContainer(a, b *manifest.Object) bool {
 	names := func(o *manifest.Object) []any {
-		v, _ := o.Get("spec", "template", "spec", "containers")
-		list, _ := v.([]any)
-		return lists.Map(list, func(c any) any {
-			m, _ := c.(map[string]any)
-			return m["name"]
-		})
+		list := olm.Items(olm.Get(o, "spec", "template", "spec", "containers"))
+		return lists.Map(list, func(c any) any { return olm.Mapping(c)["name"] })
 	}
 	was := names(a)
 	return slices.ContainsFunc(names(b), func(n any) bool { return n != nil && slices.Contains(was, n) })
@@ -212,6 +208,8 @@ func (p Pair) sides() (sides [2]map[string]any, err error) {
 	return sides, err
 }
 
+// compare returns how the objects of a pair differ, by the rules of their kind. One that is new or gone is one line,
+// with what is bad about it.
 func compare(p Pair, kinds []olm.Kind) ([]change.Change, error) {
 	sides, err := p.sides()
 	if err != nil || p.Old != nil && p.New != nil && reflect.DeepEqual(sides[0], sides[1]) {

@@ -5,6 +5,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/compare/change"
 	"github.com/olmgen/olmgen/internal/compare/internal/fields"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -124,8 +125,7 @@ func clientsOf(o *manifest.Object) ([]any, error) {
 	}
 	var out []any
 	for _, w := range webhooksOf(value) {
-		client, _ := w["clientConfig"].(map[string]any)
-		out = append(out, client["service"])
+		out = append(out, olm.Mapping(w["clientConfig"])["service"])
 	}
 	return out, nil
 }

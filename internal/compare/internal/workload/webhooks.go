@@ -70,9 +70,8 @@ func compareWebhooks(sides [2]map[string]any, before, after fields.Values, kinds
 // webhooksOf returns webhooks by the names that package fields gives to items of a list.
 func webhooksOf(value map[string]any) map[string]map[string]any {
 	out := map[string]map[string]any{}
-	list, _ := value["webhooks"].([]any)
 	seen := map[string]int{}
-	for i, x := range list {
+	for i, x := range olm.Items(value["webhooks"]) {
 		if m, ok := x.(map[string]any); ok {
 			name := cmp.Or(fields.Text(m["name"]), strconv.Itoa(i))
 			if seen[name]++; seen[name] > 1 {
@@ -169,11 +168,9 @@ type request struct{ operation, group, version, resource, scope string }
 // requestsOf returns what a webhook is asked about, sorted.
 func requestsOf(webhook map[string]any, kinds []olm.Kind) []request {
 	found := map[request]bool{}
-	rules, _ := webhook["rules"].([]any)
-	for _, x := range rules {
-		r, _ := x.(map[string]any)
-		scope, _ := r["scope"].(string)
-		scope = cmp.Or(scope, "*")
+	for _, x := range olm.Items(webhook["rules"]) {
+		r := olm.Mapping(x)
+		scope := cmp.Or(olm.Text(r["scope"]), "*")
 		for _, operation := range words(r["operations"]) {
 			for _, group := range words(r["apiGroups"]) {
 				for _, version := range words(r["apiVersions"]) {
@@ -206,10 +203,7 @@ func scopeOf(group, resource, scope string, kinds []olm.Kind) (string, bool) {
 	return "*", namespaced == (scope == "Namespaced")
 }
 
-func words(value any) []string {
-	list, _ := value.([]any)
-	return lists.Map(list, fields.Text)
-}
+func words(value any) []string { return lists.Map(olm.Items(value), fields.Text) }
 
 // uncovered returns what no other one covers, wildcards included.
 func uncovered(list, others []request) []request {
