@@ -27,9 +27,12 @@ func minor(n uint64) string { return fmt.Sprintf("1.%d", n) }
 // MaxOpenShift returns the newest release of OpenShift that an operator allows, by its properties; empty if it allows
 // all. The error is that of OLM, which then holds back every upgrade (OLM:
 // pkg/controller/operators/openshift/helpers.go, maxOpenShiftVersion).
-func MaxOpenShift(properties []bundle.Property) (string, error) {
+func (o Operator) MaxOpenShift() (string, error) {
+	if o.unread != nil {
+		return "", fmt.Errorf("the annotation %s is not JSON: %w", olm.AnnotationProperties, o.unread)
+	}
 	var list []string
-	for _, p := range properties {
+	for _, p := range o.Properties {
 		if p.Type == olm.PropertyMaxOpenShift {
 			list = append(list, text.OneLine(strings.Trim(textOf(p.Value), `"`)))
 		}

@@ -134,14 +134,6 @@ func (o Operator) With(properties []bundle.Property) Operator {
 	return o
 }
 
-// MaxOpenShift is MaxOpenShift for the properties of the operator.
-func (o Operator) MaxOpenShift() (string, error) {
-	if o.unread != nil {
-		return "", fmt.Errorf("the annotation %s is not JSON: %w", olm.AnnotationProperties, o.unread)
-	}
-	return MaxOpenShift(o.Properties)
-}
-
 // question is an operator and the cluster that it is for, with the answers.
 type question struct {
 	Operator

@@ -104,8 +104,8 @@ func (c Catalogs) Has(pkg, bundle string) bool {
 }
 
 // subscribe predicts what OLM's resolver does with the Subscriptions, and adds the CSVs that it installs.
-func (c *prediction) subscribe(ctx context.Context, catalogs Catalogs) error {
-	tree := resolve.Of(c.World)
+func (c *prediction) subscribe(ctx context.Context) error {
+	tree, catalogs := resolve.Of(c.World), c.options.Catalogs
 	c.judgeSources(tree.CatalogSources, catalogs.Sources)
 	r := c.resolution(tree, catalogs)
 	for _, state := range tree.Namespaces {
@@ -357,7 +357,7 @@ func (r *resolution) completeStatus(state *resolve.State, s *resolve.Subscriptio
 	ns := state.Namespace
 	shows := len(r.InstallPlans) > 0 ||
 		slices.ContainsFunc(r.CSVs, func(v *world.CSV) bool { return v.Phase != v1alpha1.CSVPhaseNone })
-	if s.InstalledCSV == "" || shows && !r.installed {
+	if s.InstalledCSV == "" || shows && !r.options.Installed {
 		return
 	}
 	p := packageIn(state, s.Source, s.SourceNamespace, s.Package)
@@ -376,7 +376,7 @@ func (r *resolution) completeStatus(state *resolve.State, s *resolve.Subscriptio
 		Catalog: s.SourceNamespace + "/" + s.Source,
 		Choice:  catalog.Choice{Package: p, Channel: p.Channel(s.Channel), Bundle: b}})
 	s.CurrentCSV = s.InstalledCSV
-	r.assumed[[2]string{ns, b.Name}] = !r.installed
+	r.assumed[[2]string{ns, b.Name}] = !r.options.Installed
 }
 
 func packageIn(state *resolve.State, source, sourceNamespace, name string) *catalog.Package {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -131,37 +132,22 @@ type CSV struct {
 // report. An error is that of ctx or of a catalog that cannot be read again, or ErrTooMuch.
 func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	o.Catalogs.OpenShift = o.Catalogs.OpenShift || o.Target.OpenShift != nil
-	c, objects := clusterOf(ctx, t, o.Namespace, o.Catalogs)
-	c.releases, c.clusterName, c.installed = o.Target, o.cluster, o.Installed
-	c.ctx, c.api = ctx, o.API
+	c := clusterOf(ctx, t, o)
 	c.skipped(t)
-	if err := c.subscribe(ctx, o.Catalogs); err != nil {
-		return nil, err
-	}
-	if err := c.judgeUpgrades(ctx); err != nil {
-		return nil, err
-	}
-	if err := c.judgeUpdates(ctx, o, objects); err != nil {
-		return nil, err
-	}
-	operators, err := c.judgeTarget(ctx, o, objects)
-	if err != nil {
+	if err := inTurn(ctx, c.subscribe, c.judgeUpgrades, c.judgeUpdates, c.playExtensions, c.judgeTarget); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(c.csvs, func(a, b *csv) int { return a.Order(b.Ordered) })
 	played := play(c)
-	if c.err != nil {
-		return nil, c.err
-	}
-	if c.tooMuch() {
-		return nil, ErrTooMuch
+	if err := cmp.Or(c.err, c.limit()); err != nil {
+		return nil, err
 	}
 	played.shared = c.RBAC.Shared()
 	if played.restless {
 		c.report(ruleRestless, findings.Warning,
 			&manifest.Error{Msg: "OLM never reaches a stable state with these objects"}, "")
 	}
-	r := &Report{Installs: c.installs, Unknown: c.unknown, Target: o.Target, Operators: operators,
+	r := &Report{Installs: c.installs, Unknown: c.unknown, Target: o.Target, Operators: c.operators,
 		Extensions: c.extensions, policies: c.Policies, objects: jsonCounts{Subscriptions: len(c.Subscriptions),
 			InstallPlans: len(c.InstallPlans), Sources: len(c.Sources)}}
 	played.leave(r)
@@ -170,26 +156,28 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	played.judgeSubscriptions()
 	played.judgeResources()
 	played.judgeInheritance()
-	if err := c.judgeFit(ctx, o.Checker, objects); err != nil {
+	if err := inTurn(ctx, c.judgeFit, c.judgeApplied); err != nil {
 		return nil, err
 	}
-	if o.Applied {
-		refused, err := Refusals(ctx, o.API, o.Target.Kube, objects,
-			func(*manifest.Object) *manifest.Object { return nil })
-		if err != nil {
-			return nil, err
-		}
-		c.findings = append(c.findings, refused...)
-	}
-	c.judgeNothing(objects)
+	c.judgeNothing()
 	played.judgeNames()
 	played.judgeCopies()
 	played.judgeOwners()
-	if c.tooMuch() {
-		return nil, ErrTooMuch
+	if err := c.limit(); err != nil {
+		return nil, err
 	}
 	r.complete(c)
 	return r, nil
+}
+
+// inTurn takes steps until one fails.
+func inTurn(ctx context.Context, steps ...func(context.Context) error) error {
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // judgeEach adds the groups and the CSVs to a report, with what is found about each that two roots do not dispute.
@@ -242,15 +230,15 @@ func (r *Report) Refused(namespace string) (list []findings.Finding) {
 	return list
 }
 
-// clusterOf returns the cluster of a tree, and its objects.
-func clusterOf(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalogs) (
-	*prediction, []*manifest.Object) {
-	c := predictionOf(World(ctx, t.Objects, namespace, catalogs), t.Hidden())
-	objects := slices.Collect(c.All())
-	c.openShift = catalogs.openShift(objects)
-	c.findLacking(catalogs)
+// clusterOf begins the prediction of a tree.
+func clusterOf(ctx context.Context, t *tree.Tree, o Options) *prediction {
+	c := predictionOf(World(ctx, t.Objects, o.Namespace, o.Catalogs), t.Hidden())
+	c.ctx, c.options, c.objects = ctx, o, slices.Collect(c.All())
+	c.files = lists.Set(c.objects, func(o *manifest.Object) string { return o.File })
+	c.openShift = o.Catalogs.openShift(c.objects)
+	c.findLacking()
 	c.judgePolicies()
-	return c, objects
+	return c
 }
 
 // GroupOf returns the OperatorGroup of a namespace: the last one that is reported.
@@ -265,7 +253,7 @@ func (r *Report) GroupOf(namespace string) (found Group) {
 
 // group returns an OperatorGroup as OLM leaves it, with its conditions, or why its status is not known.
 func (sim *simulation) group(g *group) Group {
-	r := Group{Cluster: sim.clusterName, Namespace: g.Namespace, Name: g.Name, File: g.File, Line: g.Line,
+	r := Group{Cluster: sim.options.cluster, Namespace: g.Namespace, Name: g.Name, File: g.File, Line: g.Line,
 		Status: GroupStatus{Namespaces: append([]string{}, g.status...)}}
 	if text := g.annotation(); text != nil {
 		r.Annotations = map[string]string{olm.AnnotationProvidedAPIs: *text}
@@ -300,7 +288,7 @@ func (sim *simulation) group(g *group) Group {
 
 func (sim *simulation) csv(v *csv) CSV {
 	at := v.where()
-	r := CSV{Cluster: sim.clusterName, Namespace: v.Namespace, Name: v.Name, File: at.File, Line: at.Line,
+	r := CSV{Cluster: sim.options.cluster, Namespace: v.Namespace, Name: v.Name, File: at.File, Line: at.Line,
 		Phase: string(v.phase), Reason: string(v.reason), Message: v.message, CopiedTo: sim.copies(v),
 		Annotations: v.ofGroup, NotLookedAt: sim.limits(v)}
 	if v.sub != nil {

@@ -121,16 +121,11 @@ func (sim *simulation) reconcileAPIs(v *csv, g *group) bool {
 		return false
 	case intersecting:
 		sim.provide(g, g.apis.Difference(v.provided))
-		sim.wakeCSV(v)
-		return false
-	case !subset:
-		if !sim.add(g, v.provided.Difference(g.apis)) {
-			return true
-		}
-		sim.wakeCSV(v)
-		return false
+	case subset || !sim.add(g, v.provided.Difference(g.apis)):
+		return true
 	}
-	return true
+	sim.wakeCSV(v)
+	return false
 }
 
 // proceed moves a member of a group through the phases. It assumes that Deployments become available.
@@ -232,7 +227,7 @@ func (sim *simulation) install(v *csv, g *group) {
 			return
 		}
 		made, err := plan.Strategy{CSV: v.typed, Namespace: v.Namespace, Config: config, Account: account,
-			API: sim.api}.Install(sim.ctx, sim.World)
+			API: sim.options.API}.Install(sim.ctx, sim.World)
 		sim.err = cmp.Or(sim.err, err)
 		switch {
 		case made.Waits != "":

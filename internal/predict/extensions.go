@@ -359,11 +359,11 @@ func (e *PlayedExtension) state() string {
 }
 
 // playExtensions plays OLM v1 on the ClusterExtensions: it resolves, renders, and creates what nobody else owns.
-func (c *prediction) playExtensions(ctx context.Context, o Options, objects []*manifest.Object) error {
-	declared := declaredCatalogs(objects)
-	asking, found := extensionsOf(objects)
+func (c *prediction) playExtensions(ctx context.Context) error {
+	o, declared := c.options, declaredCatalogs(c.objects)
+	asking, found := extensionsOf(c.objects)
 	for _, x := range asking {
-		e := &PlayedExtension{Cluster: c.clusterName, Name: x.Name, File: x.File, Line: x.Line, object: x}
+		e := &PlayedExtension{Cluster: c.options.cluster, Name: x.Name, File: x.File, Line: x.Line, object: x}
 		c.extensions = append(c.extensions, e)
 		var chosen *extension.Resolution
 		q, err := askedFor(x, declared, o.Catalogs)
@@ -381,10 +381,10 @@ func (c *prediction) playExtensions(ctx context.Context, o Options, objects []*m
 		default:
 			e.extension, e.chosen = q.extension(chosen), installedFrom(chosen)
 			e.Bundle, e.Catalog = e.extension.Name, e.extension.Catalog
-			if err := cmp.Or(e.open(ctx, o), c.preflight(ctx, e, o)); err != nil {
+			if err := cmp.Or(e.open(ctx, o), c.preflight(ctx, e)); err != nil {
 				return err
 			}
-			c.judgeAccount(e, o)
+			c.judgeAccount(e)
 		}
 		e.keep(declared, o)
 		switch {
@@ -405,7 +405,7 @@ func (c *prediction) playExtensions(ctx context.Context, o Options, objects []*m
 				"says of it is checked: %s", e.Bundle, text.OneLine(e.partial)), "")
 		}
 	}
-	c.judgeOwnership(o, objects)
+	c.judgeOwnership()
 	for _, e := range c.extensions {
 		e.Conditions = e.conditions(o.Target.Controllers()[0])
 		if in := e.chosen; in != nil && e.Refused == "" { // the next play finds it installed
@@ -422,12 +422,9 @@ func (e *PlayedExtension) open(ctx context.Context, o Options) error {
 		return nil
 	}
 	operator, partial, err := openedOr(ctx, e.extension.Choice, o)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
 	if err != nil {
 		e.Unknown = text.OneLine(err.Error())
-		return nil
+		return ctx.Err()
 	}
 	if e.extension.WatchNamespace != "" {
 		operator.Mode = v1alpha1.InstallModeTypeSingleNamespace
@@ -493,7 +490,7 @@ func (e *PlayedExtension) hint() string {
 // applies the tree. OLM v1 takes none of them over (operator-controller:
 // docs/concepts/single-owner-objects.md; internal/operator-controller/applier/boxcutter.go,
 // CollisionProtectionPrevent).
-func (c *prediction) judgeOwnership(o Options, objects []*manifest.Object) {
+func (c *prediction) judgeOwnership() {
 	owners := map[string]*PlayedExtension{}
 	list := slices.Clone(c.extensions)
 	slices.SortStableFunc(list, func(a, b *PlayedExtension) int { // what is installed owns its objects
@@ -517,15 +514,14 @@ func (c *prediction) judgeOwnership(o Options, objects []*manifest.Object) {
 	if len(owners) == 0 {
 		return
 	}
-	files := lists.Set(objects, func(x *manifest.Object) string { return x.File })
 	for x := range c.All() {
-		key := world.Key(x, o.Namespace)
+		key := world.Key(x, c.options.Namespace)
 		e := owners[key]
 		// OLM v1 has made it for this ClusterExtension (operator-controller:
 		// internal/operator-controller/labels/labels.go)
 		if e != nil && (olm.Get(x, "metadata", "labels", olm.GroupV1+"/owner-kind") != olm.KindClusterExtension ||
 			olm.Get(x, "metadata", "labels", olm.LabelOwnerV1) != e.Name) {
-			c.collide(e, key, x, !files[x.File]) // an InstallPlan of OLM v0 makes what is in no file
+			c.collide(e, key, x, !c.files[x.File]) // an InstallPlan of OLM v0 makes what is in no file
 		}
 	}
 	for _, v := range c.csvs {
@@ -596,7 +592,7 @@ func (c *prediction) imports(e *PlayedExtension, key string, has [3]string, owne
 	}
 	refused = fmt.Sprintf("%s '%s' already exists in namespace '%s' and cannot be managed by operator-controller",
 		parts[1], parts[3], parts[2])
-	if _, names := c.releases.Controllers()[0].Does(versions.NamesDryRun); names {
+	if _, names := c.options.Target.Controllers()[0].Does(versions.NamesDryRun); names {
 		refused = "failed to get release state using server-side dry-run: " + refused
 	}
 	return refused, " (it exists and cannot be imported into the current release: invalid ownership metadata; " + helm +

@@ -161,48 +161,53 @@ func (sim *simulation) judgeCSV(v *csv) {
 // explain returns the message of a failed CSV with its cause in the tree, the field to look at, and a hint.
 func (sim *simulation) explain(v *csv) (message, at, hint string) {
 	groups := sim.groupsIn[v.Namespace]
+	message = v.message
 	switch v.reason {
 	case v1alpha1.CSVReasonNoOperatorGroup:
-		return v.message, "", "add an OperatorGroup to namespace " + v.Namespace
+		hint = "add an OperatorGroup to namespace " + v.Namespace
 	case v1alpha1.CSVReasonTooManyOperatorGroups:
-		return v.message + ": " + names(groups), "", "keep one of them"
+		message += ": " + names(groups)
+		hint = "keep one of them"
 	case v1alpha1.CSVReasonNoTargetNamespaces:
-		return v.message + ": " + names(groups), "", "label a namespace, or list the target namespaces"
+		message += ": " + names(groups)
+		hint = "label a namespace, or list the target namespaces"
 	case v1alpha1.CSVReasonUnsupportedOperatorGroup:
 		list := lists.Filter(bundle.InstallModes, func(m v1alpha1.InstallModeType) bool {
 			return slices.Contains(v.Modes, v1alpha1.InstallMode{Type: m, Supported: true})
 		})
-		return v.message + ": " + names(groups), "spec.installModes",
-			"it supports " + cmp.Or(strings.Join(text.Words(list), ", "), "no install mode")
+		message += ": " + names(groups)
+		at, hint = "spec.installModes", "it supports "+cmp.Or(strings.Join(text.Words(list), ", "), "no install mode")
 	case v1alpha1.CSVReasonInvalidInstallModes:
-		return v.message, "spec.installModes", ""
+		at = "spec.installModes"
 	case v1alpha1.CSVReasonInterOperatorGroupOwnerConflict:
-		return v.message + disputed(v), "", "separate the targets of the groups, or keep one operator; until then " +
-			"OLM makes no ClusterRoles for users of its APIs, and removes none"
+		message += disputed(v)
+		hint = "separate the targets of the groups, or keep one operator; until then OLM makes no ClusterRoles for " +
+			"users of its APIs, and removes none"
 	case v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs:
 		if len(v.rivals) > 0 {
-			return v.message + disputed(v), "", "separate the targets of the groups, or keep one operator"
+			message += disputed(v)
+			hint = "separate the targets of the groups, or keep one operator"
+			break
 		}
 		missing := apiSet{}
 		for _, g := range groups {
 			missing = v.provided.Difference(g.apis)
 		}
-		return v.message + ": " + names(groups) + " does not list " + listed(missing), "",
-			"list them in " + olm.AnnotationProvidedAPIs
+		message += ": " + names(groups) + " does not list " + listed(missing)
+		hint = "list them in " + olm.AnnotationProvidedAPIs
 	case v1alpha1.CSVReasonOwnerConflict:
 		if other := sim.crdOwner(v); other != nil {
-			return v.message + ": " + other.Name, "spec.customresourcedefinitions",
-				"keep one of them, or set spec.replaces"
-		}
-		if other := sim.apiOwner(v); other != nil {
-			owner := "ClusterServiceVersion " + other.Namespace + "/" + other.Name
-			return v.message + ": " + owner + " owns it", "spec.apiservicedefinitions", "keep one of them"
-		}
-		if name := sim.apiTaken(v); name != "" {
-			return v.message + ": " + name + " is not OLM's", "spec.apiservicedefinitions", "delete the APIService"
+			message += ": " + other.Name
+			at, hint = "spec.customresourcedefinitions", "keep one of them, or set spec.replaces"
+		} else if other := sim.apiOwner(v); other != nil {
+			message += ": ClusterServiceVersion " + other.Namespace + "/" + other.Name + " owns it"
+			at, hint = "spec.apiservicedefinitions", "keep one of them"
+		} else if name := sim.apiTaken(v); name != "" {
+			message += ": " + name + " is not OLM's"
+			at, hint = "spec.apiservicedefinitions", "delete the APIService"
 		}
 	}
-	return v.message, "", ""
+	return message, at, hint
 }
 
 func disputed(v *csv) string {
@@ -356,8 +361,8 @@ func (sim *simulation) judgeOwners() {
 }
 
 // judgeNothing reports a tree in which there is nothing to predict, and what nothing reads any more.
-func (c *prediction) judgeNothing(objects []*manifest.Object) {
-	for _, o := range objects {
+func (c *prediction) judgeNothing() {
+	for _, o := range c.objects {
 		if o.Group() == olm.Group && o.Kind == "OperatorSource" {
 			c.note(ruleOperatorSource, findings.Warning, o, "", "nothing reads OperatorSources since OpenShift 4.6",
 				"write a CatalogSource")
@@ -366,7 +371,7 @@ func (c *prediction) judgeNothing(objects []*manifest.Object) {
 	relevant := func(o *manifest.Object) bool {
 		return o.Group() == olm.Group || o.Group() == olm.GroupV1 || o.Group() == "apiextensions.k8s.io"
 	}
-	if len(objects) > 0 && len(c.Policies) == 0 && !slices.ContainsFunc(objects, relevant) {
+	if len(c.objects) > 0 && len(c.Policies) == 0 && !slices.ContainsFunc(c.objects, relevant) {
 		c.report(ruleNothing, findings.Warning,
 			&manifest.Error{Msg: "the tree has no objects of OLM", Tip: "check the paths"}, "")
 	}
@@ -445,20 +450,20 @@ func (c *prediction) definitions() map[string]definition {
 
 // judgeFit reports custom resources that the API server refuses, or drops a field of, by their CRD in the tree. OLM's
 // own are left out: see judgeObjects. Where they cannot be judged, a finding says so. The error is that of ctx.
-func (c *prediction) judgeFit(ctx context.Context, checker crs.Checker, objects []*manifest.Object) error {
+func (c *prediction) judgeFit(ctx context.Context) error {
 	kinds := map[schema.GroupKind]*crs.CRD{}
 	for _, d := range c.definitions() {
 		if k := d.of; k.Group != "" && k.Name != "" && k.Group != olm.Group {
 			kinds[schema.GroupKind{Group: k.Group, Kind: k.Name}] = &crs.CRD{Object: d.Object}
 		}
 	}
-	resources := lists.Filter(objects, func(o *manifest.Object) bool {
+	resources := lists.Filter(c.objects, func(o *manifest.Object) bool {
 		return kinds[schema.GroupKind{Group: o.Group(), Kind: o.Kind}] != nil
 	})
-	if len(resources) == 0 || checker == nil {
+	if len(resources) == 0 || c.options.Checker == nil {
 		return nil
 	}
-	results, err := crs.Check(ctx, checker, kinds, resources)
+	results, err := crs.Check(ctx, c.options.Checker, kinds, resources)
 	if err != nil && ctx.Err() == nil {
 		c.report(ruleUnfit, findings.Warning, &manifest.Error{Msg: "custom resources are not judged: " + err.Error(),
 			Tip: manifest.HintOf(err)}, "")

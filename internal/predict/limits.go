@@ -32,10 +32,11 @@ func (sim *simulation) limits(v *csv) []string {
 	}
 	unknownCRD := func(d v1alpha1.CRDDescription) bool { return sim.CRDs[d.Name] == nil }
 	least, _ := v.Get("spec", "minKubeVersion")
+	target := sim.options.Target
 	met := map[string]bool{
 		limitPods:    len(v.deployments()) > 0,
 		limitSchemas: v.sub != nil && slices.ContainsFunc(v.CRDs.Owned, unknownCRD),
-		limitKube:    least != nil && least != "" && sim.releases.Kube == nil && sim.releases.OpenShift == nil,
+		limitKube:    least != nil && least != "" && target.Kube == nil && target.OpenShift == nil,
 		limitNative:  v.Len("spec", "nativeAPIs") > 0 && !sim.Whole,
 		limitRoles:   v.sub == nil && sim.requirements(v).judged && !sim.rolesKnown(v),
 		limitHooks:   sim.hooks,

@@ -41,7 +41,7 @@ type Move struct {
 // older content first. Every InstallPlan counts as approved. An error is that of ctx, or of a catalog that cannot be
 // read again.
 func Moves(ctx context.Context, t *tree.Tree, namespace string, older, newer Catalogs) (*Movement, error) {
-	c, _ := clusterOf(ctx, t, namespace, older)
+	c := clusterOf(ctx, t, Options{Namespace: namespace, Catalogs: older})
 	read := resolve.Of(c.World)
 	m := &movement{was: c.resolution(read, older), newer: newer}
 	m.Unknown = append(m.Unknown, c.unknown...)

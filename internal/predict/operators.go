@@ -179,7 +179,7 @@ func (sim *simulation) judgeController(x *manifest.Object, d definition, ops *op
 		return
 	}
 	level := findings.Warning
-	if sim.open && sim.clusterName != "" { // another root of the tree may be in this cluster
+	if sim.open && sim.options.cluster != "" { // another root of the tree may be in this cluster
 		level = findings.Note
 	}
 	sim.note(ruleNoOperator, level, x, "", message, hint)

@@ -384,7 +384,7 @@ type subscribers struct {
 }
 
 func subscribersOf(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalogs) *subscribers {
-	c, _ := clusterOf(ctx, t, namespace, catalogs)
+	c := clusterOf(ctx, t, Options{Namespace: namespace, Catalogs: catalogs})
 	s := &subscribers{policies: c.Policies}
 	for _, p := range c.Policies {
 		if why := installsWhat(p); why != "" {
@@ -444,7 +444,7 @@ func SubscribedNamespaces(ctx context.Context, t *tree.Tree, namespace string, c
 // installed and the Subscriptions whose catalogs are not known. namespace is that of objects that name none. If install
 // is set, it is one of the namespaces, and has an OperatorGroup if the tree says nothing of it.
 func States(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalogs, install bool) []*resolve.State {
-	c, _ := clusterOf(ctx, t, namespace, catalogs)
+	c := clusterOf(ctx, t, Options{Namespace: namespace, Catalogs: catalogs})
 	read := resolve.Of(c.World)
 	r, list := c.resolution(read, catalogs), read.Namespaces
 	if install && !slices.ContainsFunc(list, func(s *resolve.State) bool { return s.Namespace == namespace }) {

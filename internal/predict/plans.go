@@ -39,7 +39,7 @@ type InstallPlan struct {
 
 // play executes an InstallPlan of what the catalogs offer at once: first installations, updates, dependencies.
 func (u *updating) play(ctx context.Context, p installPlan) error {
-	played := &InstallPlan{Cluster: u.clusterName, Namespace: u.namespace, partial: map[string]bool{}}
+	played := &InstallPlan{Cluster: u.options.cluster, Namespace: u.namespace, partial: map[string]bool{}}
 	run := plan.Plan{Namespace: u.namespace, Target: u.options.Target, Checker: u.options.Checker, API: u.options.API}
 	all := slices.Concat(p.updates, p.first)
 	for _, one := range all {
@@ -377,7 +377,7 @@ func (sim *simulation) lose(v *csv) {
 // subscribed sets the status of a Subscription (OLM: pkg/controller/operators/catalog/operator.go,
 // ensureSubscriptionCSVState; subscription/state.go).
 func (sim *simulation) subscribed(r *Report, s *manifest.Object, csv string, waits bool) {
-	state := SubscriptionState{Cluster: sim.clusterName, Namespace: s.Namespace, Name: s.Name, object: s}
+	state := SubscriptionState{Cluster: sim.options.cluster, Namespace: s.Namespace, Name: s.Name, object: s}
 	texts := map[string]*string{"state": &state.State, "installedCSV": &state.InstalledCSV,
 		"currentCSV": &state.CurrentCSV}
 	for at, to := range texts {

@@ -17,25 +17,25 @@ import (
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
-	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/world"
-	"github.com/olmgen/olmgen/internal/writes"
 	"github.com/olmgen/olmgen/manifest"
 )
 
 // prediction is what OLM does with the objects of a tree.
 type prediction struct {
 	*world.World
-	groups      []*group // in the order of their creation
-	csvs        []*csv   // in the order of their creation
-	copied      []*csv   // that OLM made of them
-	releases    fit.Cluster
-	installed   bool   // Options.Installed
-	openShift   bool   // the cluster is one of OpenShift
-	clusterName string // the directory of the cluster; empty if the tree is one
+	ctx       context.Context // of options.API
+	err       error           // of options.API
+	options   Options
+	objects   []*manifest.Object // before anything is played
+	files     map[string]bool    // that have them
+	groups    []*group           // in the order of their creation
+	csvs      []*csv             // in the order of their creation
+	copied    []*csv             // that OLM made of them
+	openShift bool               // the cluster is one of OpenShift
 
 	dumped     map[string]bool   // kinds of which the tree has objects of a cluster: see dumpedKinds
 	open       bool              // what the tree lacks may be in the cluster
@@ -46,6 +46,7 @@ type prediction struct {
 	plans      []installPlan      // by namespace, in OLM's order
 	played     []*InstallPlan     // those that were played
 	extensions []*PlayedExtension // in the order of the tree
+	operators  []Operator         // with what they mean for options.Target
 	findings   []findings.Finding
 
 	targetCSV map[*world.Subscription]string // what an InstallPlan installs for a Subscription
@@ -54,10 +55,6 @@ type prediction struct {
 	added     []*manifest.Object             // Subscriptions to dependencies
 	failures  map[string]*resolve.Failure    // why OLM resolves nothing, by namespace
 	steps     int                            // that OLM's loops have taken
-
-	ctx context.Context // of api
-	api writes.Checker  // Options.API
-	err error           // of api
 }
 
 // mostSteps is how often OLM's loops may look at an object, and how many pairs of an object and a namespace they may
@@ -67,6 +64,14 @@ const mostSteps = 100_000_000
 func (c *prediction) work(steps int) { c.steps += steps }
 
 func (c *prediction) tooMuch() bool { return c.steps > mostSteps }
+
+// limit returns ErrTooMuch if the loops took too many steps.
+func (c *prediction) limit() error {
+	if c.tooMuch() {
+		return ErrTooMuch
+	}
+	return nil
+}
 
 // ErrTooMuch is the error of a tree with more objects in its namespaces than OLM's loops can be played with.
 var ErrTooMuch = errors.New("OLM's loops take too many steps with these objects: thousands of ClusterServiceVersions " +
@@ -172,7 +177,8 @@ func predictionOf(w *world.World, hidden []world.Duplicate) *prediction {
 type place struct{ kind, namespace, name string }
 
 // findLacking finds what OLM needs in a namespace and the tree does not have, where the cluster may have it.
-func (c *prediction) findLacking(catalogs Catalogs) {
+func (c *prediction) findLacking() {
+	catalogs := c.options.Catalogs
 	dumped := func(o *manifest.Object) bool { return o.Has("metadata", "uid") }
 	if c.open = catalogs.Open && !slices.ContainsFunc(c.OLM, dumped); !c.open {
 		return

@@ -125,7 +125,7 @@ func (c *prediction) require(v *csv) (unmet []string, judged bool, err error) {
 			}
 		}
 	}
-	switch why, err := c.releases.MinKube(olm.Text(olm.Get(v.Object, "spec", "minKubeVersion"))); {
+	switch why, err := c.options.Target.MinKube(olm.Text(olm.Get(v.Object, "spec", "minKubeVersion"))); {
 	case err != nil:
 		unmet = []string{"spec.minKubeVersion: " + err.Error()}
 	case why != "":
@@ -160,7 +160,7 @@ func (c *prediction) missingNatives(v *csv) (unmet []string) {
 	for _, k := range native {
 		gv := schema.GroupVersion{Group: k.Group, Version: k.Version}.String()
 		asked := manifest.New(map[string]any{"apiVersion": gv, "kind": k.Kind})
-		if _, message, _ := (plan.Plan{Target: c.releases}).Discover(c.World, gv, asked); message != "" {
+		if _, message, _ := (plan.Plan{Target: c.options.Target}).Discover(c.World, gv, asked); message != "" {
 			unmet = append(unmet, fmt.Sprintf("native API %s of %s: not in the cluster", k.Kind, gv))
 		}
 	}
@@ -259,7 +259,8 @@ func (c *prediction) missingRights(home, namespace string,
 
 // judgeAccount finds what keeps OLM v1 from acting for an extension: its namespace or its account is not there, or the
 // account lacks rights. Without a known release nothing is said of accounts, and what a dump lacks may be there.
-func (c *prediction) judgeAccount(e *PlayedExtension, o Options) {
+func (c *prediction) judgeAccount(e *PlayedExtension) {
+	o := c.options
 	release := o.Target.Controllers()[0]
 	state, _ := release.State(olm.KindClusterExtension, versions.FieldAccount, versions.Standard)
 	account := rbac.Account{Namespace: e.extension.Namespace, Name: e.extension.Account}

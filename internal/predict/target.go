@@ -36,11 +36,12 @@ type Operator struct {
 
 // judgeTarget reports what keeps the operators of the tree, and those that OLM installs for it, from working in the
 // cluster, and objects that it does not serve or take. It asks only if something is known of the cluster.
-func (c *prediction) judgeTarget(ctx context.Context, o Options, objects []*manifest.Object) ([]Operator, error) {
-	if err := c.playExtensions(ctx, o, objects); err != nil || !o.Target.Known() {
-		return nil, err
+func (c *prediction) judgeTarget(ctx context.Context) error {
+	o := c.options
+	if !o.Target.Known() {
+		return nil
 	}
-	t := &target{prediction: c, options: o, form: fit.OLMv0, crds: olm.CRDs(objects)}
+	t := &target{prediction: c, form: fit.OLMv0, crds: olm.CRDs(c.objects)}
 	if !o.Target.HasOLMv0() {
 		t.form = fit.OLMv1
 	}
@@ -54,7 +55,7 @@ func (c *prediction) judgeTarget(ctx context.Context, o Options, objects []*mani
 		operator, partial, err := openedOr(ctx, i.Choice, o)
 		switch {
 		case ctx.Err() != nil:
-			return nil, ctx.Err()
+			return ctx.Err()
 		case err != nil:
 			t.unknown(i.Subscription, row, err.Error(), "")
 		default:
@@ -68,17 +69,15 @@ func (c *prediction) judgeTarget(ctx context.Context, o Options, objects []*mani
 		t.unknown(u.Object, Operator{Namespace: u.Object.Namespace, Name: u.Object.Name, Form: t.form}, u.Why,
 			passCatalog)
 	}
-	c.findings = append(c.findings, fit.Objects(objects, o.Target)...)
-	return t.list, nil
+	c.findings = append(c.findings, fit.Objects(c.objects, o.Target)...)
+	return nil
 }
 
 // target judges operators for a cluster.
 type target struct {
 	*prediction
-	options Options
-	form    fit.Form                    // who installs what the tree has for OLM v0
-	crds    map[string]*manifest.Object // of the tree
-	list    []Operator
+	form fit.Form                    // who installs what the tree has for OLM v0
+	crds map[string]*manifest.Object // of the tree
 }
 
 func (t *target) installed(v *csv) {
@@ -119,7 +118,7 @@ func (t *target) extension(e *PlayedExtension) {
 	case e.operator != nil:
 		t.place(e.object, row, *e.operator, e.partial)
 	case e.Refused != "":
-		t.list = append(t.list, row)
+		t.operators = append(t.operators, row)
 	default:
 		t.unknown(e.object, row, e.Unknown, e.hint())
 	}
@@ -177,12 +176,12 @@ func (t *target) judge(at *manifest.Object, row Operator, operator fit.Operator,
 		row.Blocks = lists.Add(row.Blocks, fit.RuleRemoved.ID)
 	}
 	slices.Sort(row.Blocks)
-	t.list = append(t.list, row)
+	t.operators = append(t.operators, row)
 }
 
 func (t *target) unknown(at *manifest.Object, row Operator, why, hint string) {
 	row.File, row.Line, row.Unknown = at.File, at.Line, text.OneLine(why)
-	t.list = append(t.list, row)
+	t.operators = append(t.operators, row)
 	t.note(ruleFitUnknown, findings.Warning, at, "", fmt.Sprintf("nobody can say whether the operator works with "+
 		"%s: %s", t.options.Target, row.Unknown), hint)
 }

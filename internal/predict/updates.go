@@ -61,8 +61,8 @@ func (r *resolution) updates(state *resolve.State, steps []resolve.Step, asking 
 }
 
 // judgeUpdates reports what keeps OLM from what the catalogs offer. In a namespace where an InstallPlan fails, or is
-// not known, OLM gets no further. objects are those of the tree.
-func (c *prediction) judgeUpdates(ctx context.Context, o Options, objects []*manifest.Object) error {
+// not known, OLM gets no further.
+func (c *prediction) judgeUpdates(ctx context.Context) error {
 	states := map[string]*updating{}
 	before := sync.OnceValue(func() (list []upgrade.Release) { // asked for updates only
 		for _, v := range c.csvs {
@@ -72,22 +72,21 @@ func (c *prediction) judgeUpdates(ctx context.Context, o Options, objects []*man
 		}
 		return list
 	})
-	files := lists.Set(objects, func(o *manifest.Object) string { return o.File })
 	for _, plan := range c.plans {
-		if o.Bundles == nil {
+		if c.options.Bundles == nil {
 			c.assume(plan)
 			continue
 		}
 		u := states[plan.namespace]
 		if u == nil {
-			u = &updating{prediction: c, options: o, namespace: plan.namespace, partly: map[string]bool{}, tree: files}
+			u = &updating{prediction: c, namespace: plan.namespace, partly: map[string]bool{}}
 			states[plan.namespace] = u
 		}
 		if !u.stopped {
 			u.opened = map[string]*upgrade.Release{}
 			if len(plan.updates) > 0 {
 				if u.objects == nil {
-					u.objects, u.operators = slices.Clone(objects), slices.Clone(before())
+					u.objects, u.operators = slices.Clone(c.objects), slices.Clone(before())
 				}
 				if err := u.judgeReplaced(ctx, plan); err != nil {
 					return err
@@ -109,11 +108,9 @@ func (c *prediction) judgeUpdates(ctx context.Context, o Options, objects []*man
 // updating is a namespace whose operators OLM updates, after the InstallPlans that are judged already.
 type updating struct {
 	*prediction
-	options   Options
 	namespace string
 	objects   []*manifest.Object // of the cluster
 	operators []upgrade.Release  // of the cluster
-	tree      map[string]bool    // the files of the tree
 	stopped   bool
 	unseen    bool // it is stopped, as nobody can look into the bundles of an InstallPlan
 
@@ -163,7 +160,7 @@ func (u *updating) judgeReplaced(ctx context.Context, plan installPlan) error {
 		}
 		at := findings.Finding{Rule: f.Rule, Level: f.Severity, File: one.sub.File, Line: one.sub.LineOf("spec"),
 			Object: one.sub.Identity(), Message: f.Operator + " " + f.Message, Hint: hint}
-		if u.tree[f.File] {
+		if u.files[f.File] {
 			at.File, at.Line = f.File, f.Line
 		}
 		u.findings = append(u.findings, at)
@@ -256,42 +253,38 @@ func (u *updating) setMode(o *upgrade.Release) {
 // installed returns the release that is replaced, with what is in the cluster of it. CRDs that the tree does not have
 // are those of its bundle.
 func (u *updating) installed(ctx context.Context, one Update, up *upgrade.Upgrade) (*upgrade.Release, error) {
+	old := new(upgrade.Release)
 	i := slices.IndexFunc(u.operators, func(o upgrade.Release) bool {
 		return o.Name == one.Replaces && o.Namespace == u.namespace
 	})
-	switch {
-	case i < 0 && one.from.Bundle == nil:
-		return nil, fmt.Errorf("neither the tree nor the catalog has %s", one.Replaces)
-	case i < 0:
-		old, err := u.open(ctx, one, one.from)
-		if err != nil {
-			return nil, err
+	if i >= 0 {
+		*old = u.operators[i]
+		u.setMode(old)
+		old.Bundle = u.around()
+		crds := olm.CRDs(u.objects)
+		missing := slices.DeleteFunc(slices.Clone(old.Spec.CustomResourceDefinitions.Owned),
+			func(d v1alpha1.CRDDescription) bool { return crds[d.Name] != nil })
+		if len(missing) == 0 {
+			return old, nil
 		}
-		up.Old = slices.Concat(old.Bundle, up.Old)
-		old.Bundle = slices.Concat(old.Bundle, u.around())
-		return old, nil
-	}
-	old := u.operators[i]
-	u.setMode(&old)
-	old.Bundle = u.around()
-	crds := olm.CRDs(u.objects)
-	missing := slices.DeleteFunc(slices.Clone(old.Spec.CustomResourceDefinitions.Owned),
-		func(d v1alpha1.CRDDescription) bool { return crds[d.Name] != nil })
-	switch {
-	case len(missing) == 0:
-		return &old, nil
-	case one.from.Bundle == nil:
-		u.notLookedAt(one, fmt.Sprintf("whether objects fit the CRDs of %s: neither the tree nor the catalog has CRD "+
-			"%s of %s", one.Name, missing[0].Name, old.Name))
-		return &old, nil
+		if one.from.Bundle == nil {
+			u.notLookedAt(one, fmt.Sprintf("whether objects fit the CRDs of %s: neither the tree nor the catalog has "+
+				"CRD %s of %s", one.Name, missing[0].Name, old.Name))
+			return old, nil
+		}
+	} else if one.from.Bundle == nil {
+		return nil, fmt.Errorf("neither the tree nor the catalog has %s", one.Replaces)
 	}
 	released, err := u.open(ctx, one, one.from)
 	if err != nil {
 		return nil, err
 	}
 	up.Old = slices.Concat(released.Bundle, up.Old)
-	old.Bundle = slices.Concat(released.Bundle, old.Bundle)
-	return &old, nil
+	if i < 0 {
+		*old = *released
+	}
+	old.Bundle = slices.Concat(released.Bundle, u.around())
+	return old, nil
 }
 
 // around returns the objects of the cluster that OLM updates if a bundle ships an object of that name.

@@ -68,6 +68,17 @@ func Refusals(ctx context.Context, api writes.Checker, release *semver.Version, 
 	return list, nil
 }
 
+// judgeApplied reports what the API server refuses of the objects of the tree, if they are asked about.
+func (c *prediction) judgeApplied(ctx context.Context) error {
+	if !c.options.Applied {
+		return nil
+	}
+	none := func(*manifest.Object) *manifest.Object { return nil }
+	refused, err := Refusals(ctx, c.options.API, c.options.Target.Kube, c.objects, none)
+	c.findings = append(c.findings, refused...)
+	return err
+}
+
 // changed returns what the API server says to a ClusterExtension of which a field changes that its CRD fixes.
 func changed(old, o *manifest.Object) (a writes.Answer) {
 	for _, at := range olm.ImmutableFields(o.Group(), o.Kind) {
@@ -96,8 +107,8 @@ func level(o *manifest.Object, causes []writes.Cause) (findings.Severity, string
 // preflight asks what OLM v1 asks before it changes a CRD of the cluster. Before that, Helm refuses what is in the way
 // of a ClusterExtension that has nothing installed (operator-controller:
 // internal/operator-controller/applier/helm.go, Apply).
-func (c *prediction) preflight(ctx context.Context, e *PlayedExtension, o Options) error {
-	q, release := e.asked, o.Target.Controllers()[0]
+func (c *prediction) preflight(ctx context.Context, e *PlayedExtension) error {
+	o, q, release := c.options, e.asked, c.options.Target.Controllers()[0]
 	enforcement, _ := e.object.Get("spec", "install", "preflight", "crdUpgradeSafety", "enforcement")
 	if len(e.made) == 0 || q.Installed == nil || q.Installed.Name == e.Bundle || enforcement == "None" {
 		return nil
