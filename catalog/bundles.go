@@ -20,6 +20,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/whole"
+	"github.com/olmgen/olmgen/internal/whole/pipeline"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -65,7 +66,7 @@ func readBundles(ctx context.Context, dir string, o Options) (*Catalog, error) {
 	return c, nil
 }
 
-// folder is a directory with what belongs to one operator, or to several: bundles, a legacy package, a pipelineFile.
+// folder is a directory with what belongs to one operator, or to several: bundles, a legacy package, a pipeline.File.
 type folder struct {
 	dir      string
 	bundles  []string // their directories
@@ -87,7 +88,7 @@ func foldersOf(dir string) (list []*folder, err error) {
 		return known[dir]
 	}
 	err = filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
-		if err == nil && e.Name() == pipelineFile {
+		if err == nil && e.Name() == pipeline.File {
 			at(filepath.Dir(p)).pipeline = true
 		}
 		if err != nil || !e.IsDir() {
@@ -236,8 +237,7 @@ func (c *Catalog) addOpened(dir string, open func() (*source.Source, error)) err
 	if err != nil {
 		return err
 	}
-	place := Place{File: filepath.Join(dir, filepath.FromSlash(b.CSVObject.File)), Line: b.CSVObject.Line}
-	c.addBundle(b, place, &origin{dir: dir, open: open})
+	c.addRead(b, dir, open)
 	for _, w := range b.Warnings {
 		if w.Class == bundle.WarnUnsupportedKind {
 			c.Faulty = append(c.Faulty, Faulty{Package: b.Package, Err: fmt.Errorf("%s: %w", dir, w.Error)})
@@ -245,6 +245,23 @@ func (c *Catalog) addOpened(dir string, open func() (*source.Source, error)) err
 		}
 	}
 	return nil
+}
+
+func (c *Catalog) addRead(b *bundle.Bundle, dir string, open func() (*source.Source, error)) {
+	place := Place{File: filepath.Join(dir, filepath.FromSlash(b.CSVObject.File)), Line: b.CSVObject.Line}
+	c.addBundle(b, place, &origin{dir: dir, open: open})
+}
+
+// OfBundles returns the catalog of bundles that were read, by their directories, with the channels that they name. No
+// file of a pipeline has changed its update graph. The files of a bundle are opened again for its content.
+func OfBundles(ctx context.Context, bundles map[string]*bundle.Bundle) *Catalog {
+	c := &Catalog{Packages: map[string]*Package{}}
+	for _, dir := range lists.Keys(bundles) {
+		c.addRead(bundles[dir], dir, func() (*source.Source, error) {
+			return source.Open(ctx, dir, source.Options{Force: source.KindDir})
+		})
+	}
+	return c
 }
 
 func readBundle(dir string, open func() (*source.Source, error)) (*bundle.Bundle, error) {

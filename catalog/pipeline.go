@@ -19,41 +19,15 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/whole"
+	"github.com/olmgen/olmgen/internal/whole/pipeline"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
 
-// pipelineFile has how the bundles beside it become a part of a catalog. It is that of Red Hat's operator pipelines.
-const pipelineFile = "ci.yaml"
+// modeSkipPatch is a mode of updateGraph that opm alone has.
+const modeSkipPatch = "semver-skippatch"
 
-// templatesDir has the templates of a package, beside its pipelineFile.
-const templatesDir = "catalog-templates"
-
-// pipeline is the content of a pipelineFile.
-type pipeline struct {
-	dir         string
-	UpdateGraph string `json:"updateGraph"`
-	FBC         struct {
-		Enabled bool      `json:"enabled"`
-		Mapping []mapping `json:"catalog_mapping"`
-	} `json:"fbc"`
-}
-
-// mapping is a template with the catalogs that it makes the package of.
-type mapping struct {
-	Template string   `json:"template_name"`
-	Catalogs []string `json:"catalog_names"`
-}
-
-// The modes of updateGraph. The first counts where none is given, as in the code of Red Hat's pipeline; opm alone has
-// the last one.
-const (
-	modeReplaces  = "replaces-mode"
-	modeSemver    = "semver-mode"
-	modeSkipPatch = "semver-skippatch"
-)
-
-// arrange sets the update graphs of the packages of directories, by their pipelineFiles, and leaves out packages that
+// arrange sets the update graphs of the packages of directories, by their pipeline files, and leaves out packages that
 // opm refuses: one of them does not take away the others.
 func (c *Catalog) arrange(ctx context.Context, folders []*folder, o Options) {
 	for _, f := range folders {
@@ -65,8 +39,12 @@ func (c *Catalog) arrange(ctx context.Context, folders []*folder, o Options) {
 			if len(packages) == 0 {
 				packages = []*Package{{Name: filepath.Base(f.dir)}}
 			}
+			file := filepath.Join(f.dir, pipeline.File)
+			if e, ok := errors.AsType[*manifest.Error](err); !ok || e.File != filepath.ToSlash(file) {
+				err = fmt.Errorf("%s: %w", file, err)
+			}
 			for _, p := range packages {
-				c.leaveOut(p, fmt.Errorf("%s: %w", filepath.Join(f.dir, pipelineFile), err))
+				c.leaveOut(p, err)
 			}
 		}
 	}
@@ -81,7 +59,7 @@ func (c *Catalog) arrange(ctx context.Context, folders []*folder, o Options) {
 			if !slices.ContainsFunc(folders, func(f *folder) bool { return f.dir == p.dir && f.pipeline }) &&
 				slices.ContainsFunc(p.Channels, func(ch *Channel) bool { return len(ch.Heads()) > 1 }) {
 				err = fmt.Errorf("%w, and no updateGraph in %s says how they follow each other", err,
-					filepath.Join(p.dir, pipelineFile))
+					filepath.Join(p.dir, pipeline.File))
 			}
 			c.leaveOut(p, err)
 		}
@@ -95,24 +73,21 @@ func (c *Catalog) leaveOut(p *Package, err error) {
 }
 
 func (c *Catalog) arrangeDir(ctx context.Context, dir string, packages []*Package, o Options) error {
-	data, err := whole.ReadFile(filepath.Join(dir, pipelineFile), budget.RenderConfig)
-	ci := pipeline{dir: dir}
-	if err == nil {
-		err = yaml.Unmarshal(data, &ci)
-	}
+	ci, err := pipeline.ReadCI(dir)
 	switch {
 	case err != nil:
 		return err
 	case ci.FBC.Enabled:
-		return c.fromTemplate(ctx, &ci, packages, o)
-	case ci.UpdateGraph == "", ci.UpdateGraph == modeReplaces:
+		return c.fromTemplate(ctx, dir, ci.FBC.Mapping, packages, o)
+	case ci.UpdateGraph == "", ci.UpdateGraph == pipeline.ModeReplaces:
 		for _, p := range packages {
-			c.endAtHighest(p, filepath.Join(dir, pipelineFile)+": channel %s ends at its highest release, to which "+
+			c.endAtHighest(p, filepath.Join(dir, pipeline.File)+": channel %s ends at its highest release, to which "+
 				"nothing leads from %s: opm drops them")
 		}
 		return nil
-	case ci.UpdateGraph != modeSemver && ci.UpdateGraph != modeSkipPatch:
-		return hint(fmt.Errorf("updateGraph is %q", ci.UpdateGraph), "write %s or %s", modeReplaces, modeSemver)
+	case ci.UpdateGraph != pipeline.ModeSemver && ci.UpdateGraph != modeSkipPatch:
+		return hint(fmt.Errorf("updateGraph is %q", ci.UpdateGraph), "write %s or %s", pipeline.ModeReplaces,
+			pipeline.ModeSemver)
 	}
 	for _, p := range packages {
 		for _, ch := range p.Channels {
@@ -245,9 +220,10 @@ func FromTemplate(ctx context.Context, file string, data []byte, known ...*Catal
 
 // fromTemplate replaces a package by the one that its template makes, with the bundles of its directory or of the
 // published catalog beside it. Of several templates, that of the newest catalog counts.
-func (c *Catalog) fromTemplate(ctx context.Context, ci *pipeline, packages []*Package, o Options) error {
+func (c *Catalog) fromTemplate(ctx context.Context, dir string, mapping []pipeline.Mapping, packages []*Package,
+	o Options) error {
 	var file, newest string
-	for _, m := range ci.FBC.Mapping {
+	for _, m := range mapping {
 		for _, name := range m.Catalogs {
 			if newest == "" || source.CompareVersions(name, newest) > 0 {
 				file, newest = m.Template, name
@@ -258,14 +234,14 @@ func (c *Catalog) fromTemplate(ctx context.Context, ci *pipeline, packages []*Pa
 	case len(packages) > 1:
 		return errors.New("fbc is for one package, and the directory has " + text.Count(len(packages), "package"))
 	case !filepath.IsLocal(file):
-		return errors.New("fbc.catalog_mapping names no template of " + templatesDir)
+		return errors.New("fbc.catalog_mapping names no template of " + pipeline.Templates)
 	}
-	t := &template{name: filepath.Join(ci.dir, templatesDir, file), known: packages}
+	t := &template{name: filepath.Join(dir, pipeline.Templates, file), known: packages}
 	var err error
 	if t.data, err = whole.ReadFile(t.name, budget.CatalogDoc); err != nil {
 		return err
 	}
-	path := filepath.Join(ci.dir, "..", "..", "catalogs", newest, filepath.Base(ci.dir))
+	path := filepath.Join(dir, "..", "..", "catalogs", newest, filepath.Base(dir))
 	if _, err := os.Stat(path); err == nil && filepath.IsLocal(newest) {
 		served, err := readFiles(ctx, path, o)
 		if err != nil {
@@ -447,7 +423,7 @@ type unknownBundle string
 
 func (u unknownBundle) Error() string {
 	return fmt.Sprintf("nothing says what %s is: no directory beside %s, and no published catalog has it", string(u),
-		pipelineFile)
+		pipeline.File)
 }
 
 // Is has the bundle be one that does not exist here.

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/olmgen/olmgen/internal/base/regular"
+	"github.com/olmgen/olmgen/internal/whole/pipeline"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
@@ -34,7 +35,7 @@ func (w *walk) read(ctx context.Context) error {
 			return belongs(w.files.FS, p)
 		}
 		if err != nil || e.Name() == indexIgnore ||
-			e.Name() == pipelineFile && besideBundles(w.files.FS, path.Dir(p)) ||
+			e.Name() == pipeline.File && besideBundles(w.files.FS, path.Dir(p)) ||
 			!w.files.AnyName && !source.IsManifestName(p) || ignored(p) {
 			return err
 		}
@@ -57,7 +58,7 @@ func belongs(fsys fs.FS, dir string) error {
 		_, err := fs.Stat(fsys, path.Join(dir, "metadata"))
 		bundle = err == nil
 	}
-	if legacy || bundle || path.Base(dir) == templatesDir {
+	if legacy || bundle || path.Base(dir) == pipeline.Templates {
 		return fs.SkipDir
 	}
 	return nil

@@ -53,14 +53,13 @@ func Check(ctx context.Context, root string, o validate.Options, helm charts.Ren
 		return nil, 0, &manifest.Error{File: root, Msg: msg,
 			Tip: "--release takes the directory of an operator's repository"}
 	}
-	root = filepath.Clean(root)
-	dirs, others, err := granting(root)
+	r, err := look(ctx, filepath.Clean(root))
 	if err != nil {
 		return nil, 0, err
 	}
-	c := checker{ctx: ctx, root: root, options: o, name: filepath.ToSlash(root)}
+	c := checker{ctx: ctx, root: r.root, options: o}
 	var read []*opened
-	for _, dir := range dirs {
+	for _, dir := range r.bundles {
 		x, err := c.open(dir)
 		if err != nil {
 			return nil, 0, err
@@ -69,32 +68,31 @@ func Check(ctx context.Context, root string, o validate.Options, helm charts.Ren
 			read = append(read, x)
 		}
 	}
-	if len(dirs) == 0 {
-		return nil, 0, &manifest.Error{File: c.name, Msg: "it has no bundle: no directory with manifests and " +
-			"metadata/annotations.yaml", Tip: "make the bundle first, or name the directory of an operator"}
+	if len(r.bundles) == 0 {
+		return nil, 0, &manifest.Error{File: filepath.ToSlash(r.root), Msg: "it has no bundle: no directory with " +
+			"manifests and metadata/annotations.yaml", Tip: "make the bundle first, or name the directory of an operator"}
 	}
-	read = c.newest(read)
-	for _, x := range read {
+	newest := c.newest(read)
+	for _, x := range newest {
 		if err := c.bundle(x); err != nil {
 			return nil, 0, err
 		}
-		found, looked, err := rights(ctx, x.bundle, x.dir, root, others, helm)
+		found, looked, err := rights(ctx, x, r, helm)
 		if err != nil {
 			return nil, 0, err
 		}
 		c.add(found, looked)
 	}
-	found, looked, err := catalogs(ctx, root, lists.Map(read, func(x *opened) *bundle.Bundle { return x.bundle }))
-	c.add(found, looked)
+	c.add(catalogs(ctx, r, read, newest))
 	findings.Sort(c.list)
-	return slices.Compact(c.list), len(read), err
+	return slices.Compact(c.list), len(newest), ctx.Err()
 }
 
 type checker struct {
-	ctx        context.Context
-	root, name string
-	options    validate.Options
-	list       []findings.Finding
+	ctx     context.Context
+	root    string
+	options validate.Options
+	list    []findings.Finding
 }
 
 // opened is a bundle of the repository.
@@ -111,8 +109,9 @@ func (c *checker) add(found []findings.Finding, looked []string) {
 		c.list = append(c.list, f)
 	}
 	for _, said := range looked {
-		c.list = append(c.list, findings.Finding{Rule: ruleScope, Level: findings.Note, Source: c.root, File: c.name,
-			Path: c.name, Message: said})
+		at := filepath.ToSlash(c.root)
+		c.list = append(c.list, findings.Finding{Rule: ruleScope, Level: findings.Note, Source: c.root, File: at,
+			Path: at, Message: said})
 	}
 }
 

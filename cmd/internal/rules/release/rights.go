@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -27,7 +26,6 @@ import (
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/repos"
 	"github.com/olmgen/olmgen/internal/tree"
-	"github.com/olmgen/olmgen/internal/tree/kustomization"
 	"github.com/olmgen/olmgen/internal/writes"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -50,7 +48,6 @@ const (
 	own       = "its namespaces" // stands for those of an installation
 	installed = "operators"      // the namespace of what names none
 	proxy     = "kube-rbac-proxy"
-	andMore   = ", or another " + roleFile + ","
 )
 
 // side is what one source grants.
@@ -64,44 +61,32 @@ type side struct {
 // pod is the account of a pod, and the name of its workload or of an image of it.
 type pod struct{ name, account string }
 
-// rights compares what a bundle, called ref in messages, grants with what others in the repository do: all accounts of
-// an operator together, in the cluster and in namespaces. Others are from granting. The texts say what was looked at.
-func rights(ctx context.Context, b *bundle.Bundle, ref, root string, others []string, helm charts.Renderer) (
+// rights compares what a bundle grants with what others in the repository do: all accounts of an operator together, in
+// the cluster and in namespaces. The texts say what was looked at.
+func rights(ctx context.Context, x *opened, r *repository, helm charts.Renderer) (
 	list []findings.Finding, looked []string, err error) {
-	mine, err := ofBundle(b, ref)
+	mine, err := ofBundle(x.bundle, x.dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	var roles *side // of all files
-	more := func(their *side) []findings.Finding {
-		return lost(mine, their, ruleMore, "add it there%s, or take it out of the bundle")
-	}
-	files, whole, left := map[string]bool{}, false, map[string][]string{} // what is not compared, by the reason
+	others := slices.Concat(r.granting, r.roles)
+	files, left := map[string]bool{}, map[string][]string{} // what is not compared, by the reason
 	for _, other := range others {
-		if ctx.Err() != nil || files[filepath.ToSlash(other)] {
+		name := filepath.ToSlash(other)
+		if ctx.Err() != nil || files[name] {
 			continue
 		}
-		their, why, err := ofOther(ctx, b, mine, root, other, helm)
-		switch name := filepath.ToSlash(other); {
+		their, why, err := ofOther(ctx, x.bundle, mine, r.root, other, helm)
+		switch {
 		case err != nil:
 			list = append(list, notCompared(name, why, err))
 			continue
 		case why != "":
 			left[why] = append(left[why], name)
 			continue
-		case !isRole(other):
-			whole = true
-			for _, i := range their.holds {
-				files[i.Source.File] = true
-			}
-			if len(their.report.Unknown) == 0 {
-				list = append(list, more(their)...)
-			}
-		case roles == nil:
-			roles = their
-		default:
-			roles.what = strings.TrimSuffix(roles.what, andMore) + andMore
-			roles.holds = append(roles.holds, their.holds...)
+		}
+		for _, i := range their.holds {
+			files[i.Source.File] = true
 		}
 		looked = append(looked, "compared with the rights of "+their.what)
 		for _, u := range their.report.Unknown {
@@ -109,9 +94,9 @@ func rights(ctx context.Context, b *bundle.Bundle, ref, root string, others []st
 				"rules are not there", their.what, u.Subject, u.Role))
 		}
 		list = append(list, lost(their, mine, ruleMissing, "add it to the bundle%s, or take it away here")...)
-	}
-	if roles != nil && !whole {
-		list = append(list, more(roles)...)
+		if !isRole(other) && len(their.report.Unknown) == 0 {
+			list = append(list, lost(mine, their, ruleMore, "add it there%s, or take it out of the bundle")...)
+		}
 	}
 	for _, why := range lists.Keys(left) {
 		looked = append(looked, fmt.Sprintf("not compared with %s: %s", text.FirstOf(3, left[why]), why))
@@ -223,13 +208,12 @@ func ofOther(ctx context.Context, b *bundle.Bundle, mine *side, root, other stri
 	if err != nil {
 		return nil, why, err
 	}
-	operators := x.operators(mine, !chart)
-	if isRole(other) {
-		x.holds = s.Roles.Items
+	if isRole(other) { // nothing binds it
+		x.wants = s.Roles.Items
+	} else {
+		operators := x.operators(mine, !chart)
+		x.wants = lists.Filter(x.holds, func(i permissions.Item) bool { return operators[i.Subject.Name] })
 	}
-	x.wants = lists.Filter(x.holds, func(i permissions.Item) bool {
-		return operators[i.Subject.Name] && !isRole(other) || isRole(other) && i.Source.File == s.Name
-	})
 	if !slices.ContainsFunc(x.wants, func(i permissions.Item) bool {
 		return len(groups) == 0 || slices.ContainsFunc(groups, func(g string) bool { return rbac.Has(i.APIGroups, g) })
 	}) {
@@ -272,31 +256,17 @@ func render(ctx context.Context, root, dir string, helm charts.Renderer) ([]*man
 		Hooks: charts.None, Incomplete: true}, true)
 }
 
-// build returns the objects of a kustomization, or the roles of a file and of those beside it, which stand for what its
-// markers do not ask for, such as leader election.
+// build returns the objects of a kustomization, or the roles of a file.
 func build(ctx context.Context, root, file string, helm charts.Renderer) ([]*manifest.Object, error) {
-	files, dir := []string{file}, filepath.Dir(file)
-	entries, err := os.ReadDir(dir)
-	for _, e := range entries {
-		if name := e.Name(); isRole(file) && name != roleFile && e.Type().IsRegular() &&
-			filepath.Ext(name) == ".yaml" && !slices.Contains(kustomization.Names(), name) {
-			files = append(files, filepath.Join(dir, name))
-		}
-	}
 	real, bad := filepath.EvalSymlinks(root)
 	top, worse := filepath.Abs(real)
-	if err := cmp.Or(err, bad, worse); err != nil {
+	if err := cmp.Or(bad, worse); err != nil {
 		return nil, err
 	}
-	t, err := tree.Read(ctx, files, tree.Options{Top: top, All: true, Charts: helm, KubeVersion: writes.Version,
-		Partial: isRole(file)})
+	t, err := tree.Read(ctx, []string{file}, tree.Options{Top: top, All: true, Charts: helm,
+		KubeVersion: writes.Version})
 	if err != nil {
 		return nil, err
-	}
-	for _, err := range t.Failed {
-		if e, ok := errors.AsType[*manifest.Error](err); !ok || e.File == filepath.ToSlash(file) {
-			return nil, err
-		}
 	}
 	if unknown := t.Unknown(); len(unknown) > 0 {
 		return nil, unknown[0]

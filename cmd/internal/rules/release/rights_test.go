@@ -185,11 +185,11 @@ func TestRights(t *testing.T) {
 				}
 			}
 			t.Chdir(root)
-			_, others, err := granting(".")
+			r, err := look(t.Context(), ".")
 			if err != nil {
 				t.Fatal(err)
 			}
-			list, looked, err := rights(t.Context(), b, "bundle", ".", others, asWritten{})
+			list, looked, err := rights(t.Context(), &opened{dir: "bundle", bundle: b}, r, asWritten{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -210,7 +210,7 @@ func TestRights(t *testing.T) {
 	}
 }
 
-func TestGranting(t *testing.T) {
+func TestLook(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"chart/Chart.yaml", "chart/templates/role.yaml", "chart/charts/sub/Chart.yaml",
 		"config/default/kustomization.yaml", "config/manifests/kustomization.yml", "config/rbac/role.yaml",
@@ -222,15 +222,18 @@ func TestGranting(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, got, err := granting(".")
+	r, err := look(t.Context(), ".")
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := []string{"api/config/base/Kustomization", "chart", "config/manifests/kustomization.yml", "config/rbac/role.yaml"}
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Error(err, diff)
+	if diff := cmp.Diff(want, slices.Concat(r.granting, r.roles)); diff != "" {
+		t.Error(diff)
 	}
 	if err := os.WriteFile("Chart.yaml", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, got, err = granting("."); err != nil || got[0] != "." {
-		t.Error("a chart in the root: ", got, err)
+	if r, err = look(t.Context(), "."); err != nil || r.granting[0] != "." {
+		t.Error("a chart in the root: ", err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,15 +12,14 @@ import (
 
 	"github.com/blang/semver/v4"
 	networkingv1 "k8s.io/api/networking/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
-	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/whole/pipeline"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
@@ -47,7 +45,7 @@ const (
 )
 
 const (
-	fromPipelines = " Source: redhat-openshift-ecosystem/operator-pipelines, operatorcert/static_tests/"
+	fromPipelines = " " + pipeline.Source + "static_tests/"
 	fromPreflight = " Source: redhat-openshift-ecosystem/openshift-preflight, internal/policy/operator/"
 )
 
@@ -78,12 +76,8 @@ func placeOf(src *source.Source) (p place) {
 		info, err := os.Stat(filepath.Join(filepath.Dir(dir), e.Name(), "manifests"))
 		return e.Name() != p.version && err == nil && info.IsDir()
 	})
-	if f, err := regular.Open(filepath.Join(filepath.Dir(dir), "ci.yaml")); err == nil {
-		defer f.Close()
-		var ci struct{ FBC struct{ Enabled bool } }
-		data, err := io.ReadAll(io.LimitReader(f, 1<<20))
-		p.fbc = err == nil && yaml.Unmarshal(data, &ci) == nil && ci.FBC.Enabled
-	}
+	ci, _ := pipeline.ReadCI(filepath.Dir(dir)) // release.Check says what is wrong with it
+	p.fbc = ci.FBC.Enabled
 	return p
 }
 

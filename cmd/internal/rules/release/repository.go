@@ -1,0 +1,146 @@
+package release
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/regular"
+	"github.com/olmgen/olmgen/internal/tree/kustomization"
+	"github.com/olmgen/olmgen/internal/whole"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/source"
+)
+
+// mostFiles is how many files and directories of a repository are looked at. Kubernetes has 30,000 without vendor.
+const mostFiles = 200_000
+
+// chartFile makes a directory a chart. roleFile is where controller-gen writes the roles of markers
+// (kubernetes-sigs/controller-tools: pkg/rbac/parser.go).
+const chartFile, roleFile = "Chart.yaml", "role.yaml"
+
+// notLooked are directories with what is of others, of tests, or of pages.
+var notLooked = []string{"vendor", "node_modules", "testdata", "test", "tests", "hack", "docs", "examples"}
+
+// layouts are directories of kustomizations. Of the directories below, the first one counts: the bundle is made of
+// manifests, which has all of default (operator-framework/operator-sdk: internal/plugins/manifests/v2/templates/config/
+// manifests/kustomization.go).
+var layouts = map[string][]string{
+	"config":    {"manifests", "default", "base", "."},
+	"kustomize": {"default", "base", "."},
+}
+
+// repository is what the directory of an operator has, and what the repository of a catalog has of the operator.
+type repository struct {
+	root, top string            // the directory, and that of the repository of a catalog; else the same
+	name      string            // of the directory
+	bundles   []string          // directories
+	granting  []string          // what grants rights beside them: files of kustomizations, directories of charts
+	roles     []string          // files of roles, which grant rights too
+	catalogs  []string          // directories; files in the root
+	templates map[string]string // the schemas of templates of catalogs, by file
+	unread    []string          // why a file was not read
+	seen      int               // files and directories
+}
+
+// look finds what a repository has, without decoding it.
+func look(ctx context.Context, root string) (*repository, error) {
+	abs, err := filepath.Abs(root)
+	if err != nil {
+		return nil, err
+	}
+	r := &repository{root: root, top: root, name: filepath.Base(abs), templates: map[string]string{}}
+	roots := []string{root}
+	if filepath.Base(filepath.Dir(abs)) == "operators" { // the repository of a catalog
+		r.top = filepath.Join(root, "..", "..")
+		served, _ := filepath.Glob(filepath.Join(r.top, "catalogs", "*", r.name))
+		roots = append(roots, served...)
+	}
+	for _, dir := range roots {
+		if err := r.walk(ctx, dir); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func (r *repository) walk(ctx context.Context, root string) error {
+	return filepath.WalkDir(root+string(filepath.Separator), func(at string, e fs.DirEntry, err error) error {
+		name, top := e.Name(), filepath.Clean(at) == root
+		switch r.seen++; {
+		case err != nil:
+			return &manifest.Error{File: filepath.ToSlash(filepath.Clean(at)), Msg: regular.Reason(err)}
+		case r.seen > mostFiles:
+			return &manifest.Error{File: filepath.ToSlash(root), Tip: "name the directory of one operator",
+				Msg: fmt.Sprintf("it has more than %d files and directories", mostFiles)}
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case e.Type().IsRegular():
+			r.file(at)
+		case !e.IsDir():
+		case !top && (name[0] == '.' || slices.Contains(notLooked, name)),
+			(name == "templates" || name == "charts") && first(filepath.Dir(at), chartFile) != "":
+			return filepath.SkipDir
+		case source.IsAnnotated(at):
+			r.bundles = append(r.bundles, filepath.Clean(at))
+			return filepath.SkipDir
+		default:
+			for _, below := range layouts[name] {
+				if file := first(filepath.Join(at, below), kustomization.Names()...); file != "" {
+					r.granting = append(r.granting, file)
+					break
+				}
+			}
+		}
+		return nil
+	})
+}
+
+var (
+	holdsTemplate = lazy.Regexp(`chema"? *: *["']?(olm\.(?:template\.basic|semver|composite))\b`)
+	holdsCatalog  = lazy.Regexp(`chema"? *: *["']?olm\.(?:package|channel|bundle)\b`)
+)
+
+// file notes what a file makes its directory, or is itself.
+func (r *repository) file(at string) {
+	dir, name := filepath.Split(at)
+	switch ext := filepath.Ext(name); {
+	case name == roleFile:
+		r.roles = append(r.roles, at)
+		return
+	case name == chartFile:
+		r.granting = append(r.granting, filepath.Clean(dir))
+		return
+	case ext != ".yaml" && ext != ".yml" && ext != ".json":
+		return
+	}
+	data, err := whole.ReadFile(at, budget.Catalog)
+	if err != nil {
+		r.unread = append(r.unread, fmt.Sprintf("not read: %v", err))
+	} else if m := holdsTemplate().FindSubmatch(data); m != nil {
+		r.templates[at] = string(m[1])
+	} else if holdsCatalog().Match(data) && !slices.ContainsFunc(r.catalogs, func(known string) bool {
+		return strings.HasPrefix(at, known+string(filepath.Separator))
+	}) {
+		if dir = filepath.Clean(dir); dir == r.root { // others than catalogs are there, too
+			dir = at
+		}
+		r.catalogs = append(r.catalogs, dir)
+	}
+}
+
+// first returns the first file of some names in a directory, or "".
+func first(dir string, names ...string) string {
+	for _, name := range names {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
+			return filepath.Join(dir, name)
+		}
+	}
+	return ""
+}
