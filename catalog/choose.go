@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // Choice is a bundle of a catalog, in a channel of its package.
@@ -42,6 +44,19 @@ func (c Choice) Deprecations() (list []string) {
 var errNotCatalog = hint(errors.New("not a file-based catalog: it has no olm.package, olm.channel or olm.bundle"),
 	"name a file, a directory or an image with a catalog, or a directory that has bundles and catalog-templates below "+
 		"it")
+
+// ErrTemplate is why nothing can be read from a template, of which opm makes a catalog.
+var ErrTemplate = errors.New("a template of a catalog, and not a catalog")
+
+// notCatalog returns the error about a path without the schemas of a catalog.
+func (c *Catalog) notCatalog(path string) error {
+	for _, o := range c.others {
+		if slices.Contains([]string{"olm.template.basic", "olm.semver", "olm.composite"}, o.Schema) {
+			return &manifest.Error{File: filepath.ToSlash(o.File), Line: o.Line, Msg: ErrTemplate.Error(), Err: ErrTemplate}
+		}
+	}
+	return fmt.Errorf("%s: %w", path, errNotCatalog)
+}
 
 // Choose returns the bundle that a package, channel and version mean. An empty package is the only one of the catalog,
 // an empty channel the default channel, an empty version the channel head. A version is a version or the name of a

@@ -26,7 +26,7 @@ func Read(ctx context.Context, path string, o Options) (*Catalog, error) {
 	}
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		if len(c.Packages) == 0 {
-			return c, fmt.Errorf("%s: %w", path, errNotCatalog)
+			return c, c.notCatalog(path)
 		}
 		return c, nil
 	}
@@ -39,7 +39,7 @@ func Read(ctx context.Context, path string, o Options) (*Catalog, error) {
 		case len(c.Packages) > 0:
 			return c.withBundles(dirs), nil
 		case len(dirs.Packages)+len(dirs.Faulty)+len(dirs.left) == 0:
-			return nil, fmt.Errorf("%s: %w", path, errNotCatalog)
+			return nil, c.notCatalog(path)
 		}
 		return dirs, nil
 	})

@@ -143,7 +143,6 @@ const (
 	CSV      Format = "csv"      // for spreadsheets
 	Tabular  Format = "table"    // aligned columns, for terminals
 	SVG      Format = "svg"      // a picture
-	Mermaid  Format = "mermaid"  // a picture, as the text of a diagram in Markdown
 )
 
 // Summary is the JSON form of findings. A command with more output embeds it.

@@ -1,6 +1,7 @@
 package golden
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -79,7 +80,11 @@ func changedLines(t *testing.T, from, to output.Files) (ours, git int) {
 	}
 	for _, d := range differences {
 		if d.Path != output.LockName {
-			ours += d.Inserted + d.Deleted
+			for line := range bytes.Lines(d.Diff) {
+				if (line[0] == '+' || line[0] == '-') && !bytes.HasPrefix(line, []byte("--- ")) && !bytes.HasPrefix(line, []byte("+++ ")) {
+					ours++
+				}
+			}
 		}
 	}
 	cmd := exec.Command("git", "-c", "diff.algorithm=default", "diff", "--no-index", "--no-renames", "--numstat", "a", "b")

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // numbered returns lines with the numbers from first to last, without the one that is left out.
@@ -78,66 +76,6 @@ func TestDiffIsOneOfGit(t *testing.T) {
 	for _, f := range diffFiles(1) {
 		if got, err := os.ReadFile(filepath.Join(dir, f.Path)); err != nil || string(got) != string(f.Data) {
 			t.Errorf("%s after git apply: %v\n%s", f.Path, err, got)
-		}
-	}
-}
-
-// Stat prints what git prints for the same change.
-func TestStat(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
-	}
-	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
-	for name, paths := range map[string][]string{"short": {"one.yaml", "front/insert.yaml", "two-hunks.yaml", "removed.yaml"}, "all": nil, "one": {"added-one.yaml"}} {
-		root := t.TempDir()
-		var before, after Files
-		for path, texts := range diffCases {
-			if paths != nil && !strings.Contains(" "+strings.Join(paths, " ")+" ", " "+path+" ") {
-				continue
-			}
-			for i, files := range []*Files{&before, &after} {
-				if texts[i] != "" {
-					*files = append(*files, File{Path: path, Data: []byte(texts[i])})
-				}
-			}
-		}
-		dir := filepath.Join(root, "out")
-		if _, err := Write(dir, before, WriteOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		differences, err := Check(dir, after, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		git := func(args ...string) string {
-			t.Helper()
-			cmd := exec.Command("git", args...)
-			cmd.Dir = dir
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				t.Fatalf("git %s: %v\n%s", args, err, out)
-			}
-			return string(out)
-		}
-		git("init", "-q")
-		git("add", "-A")
-		git("-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "before")
-		for _, f := range before {
-			if err := os.Remove(filepath.Join(dir, f.Path)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for _, f := range after {
-			if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, f.Path)), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(dir, f.Path), f.Data, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		git("add", "-A")
-		if diff := cmp.Diff(git("diff", "--cached", "--no-renames", "--stat=80"), string(Stat(differences))); diff != "" {
-			t.Errorf("%s (-git +olmgen):\n%s", name, diff)
 		}
 	}
 }

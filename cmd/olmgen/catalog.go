@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/internal/print"
 	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/source"
 )
@@ -241,6 +243,10 @@ func newCatalogValidate() *cobra.Command {
 						"olmgen validate " + dir + " checks a bundle"}
 				}
 				c, err := readCatalog(cmd, dir, network)
+				if errors.Is(err, fbc.ErrTemplate) {
+					return manifest.WithHint(err, "olmgen validate --release DIR judges what it makes: give the "+
+						"directory of its operator")
+				}
 				if err != nil {
 					return err
 				}

@@ -165,7 +165,7 @@ func report(cmd *cobra.Command, dir string, r output.Result) {
 		len(r.Unchanged))
 }
 
-// compare prints how the directory differs: the diff, the numbers of changed lines or the names to stdout, the state of
+// compare prints how the directory differs: the diffs or the names to stdout, the state of
 // each file to stderr. The files are as made ("rendered") of what.
 func (f *renderFlags) compare(cmd *cobra.Command, files output.Files, sources []output.Source, made, of string) error {
 	differences, err := output.Check(f.output, files, sources)
@@ -175,18 +175,10 @@ func (f *renderFlags) compare(cmd *cobra.Command, files output.Files, sources []
 	for _, d := range differences {
 		tell(cmd, "%s: %s", filepath.Join(f.output, filepath.FromSlash(d.Path)), d.State)
 		text := d.Diff
-		switch f.check {
-		case checkNames:
+		if f.check == checkNames {
 			text = []byte(d.Path + "\n")
-		case checkStat:
-			text = nil
 		}
 		if _, err := cmd.OutOrStdout().Write(text); err != nil {
-			return err
-		}
-	}
-	if f.check == checkStat {
-		if _, err := cmd.OutOrStdout().Write(output.Stat(differences)); err != nil {
 			return err
 		}
 	}

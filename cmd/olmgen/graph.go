@@ -32,11 +32,10 @@ type graphFlags struct {
 	catalogs treeCatalogs
 	roots    treeFlags
 	from     string
-	format   findings.Format
 }
 
 func newGraph() *cobra.Command {
-	f := graphFlags{format: findings.Mermaid}
+	f := graphFlags{}
 	cmd := command("graph SOURCE | TREE [NAME] | -f FILE [NAME]",
 		"What does this operator reach? Draw it, or its update graph",
 		func(cmd *cobra.Command, given []string) error {
@@ -53,7 +52,6 @@ func newGraph() *cobra.Command {
 		}, f.draw)
 	flags := cmd.Flags()
 	fileFlag(flags, &f.files)
-	formatFlag(cmd, &f.format, []findings.Format{findings.Mermaid, findings.SVG, findings.HTML})
 	flags.StringVar(&f.from, "from", "", "in an update graph: show the path from a `VERSION`, or the name of its CSV")
 	f.catalogs.register(flags)
 	f.register(cmd, reviewed)
@@ -72,9 +70,6 @@ func (f *graphFlags) draw(cmd *cobra.Command, args []string) error {
 	if f.from != "" {
 		return &usageError{"--from is for the update graph of a catalog", "write catalog:DIR, without --version"}
 	}
-	if f.format == findings.SVG {
-		return &usageError{"--format svg is for the update graph of a catalog", "choose one of mermaid, html"}
-	}
 	operator, err := f.operator(cmd, args)
 	if err != nil {
 		return err
@@ -82,9 +77,6 @@ func (f *graphFlags) draw(cmd *cobra.Command, args []string) error {
 	radius, err := graph.BlastRadius(operator)
 	if err != nil {
 		return err
-	}
-	if f.format == findings.HTML {
-		return print.Document(cmd.OutOrStdout(), radius.Document(operator.CSV), f.format)
 	}
 	return radius.Mermaid(cmd.OutOrStdout())
 }
@@ -134,7 +126,7 @@ func (f *graphFlags) drawUpdates(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	return print.Report(cmd.OutOrStdout(), g, f.format)
+	return g.SVG(cmd.OutOrStdout())
 }
 
 // operator renders the operator of a source, or one of those that -f declares.

@@ -66,7 +66,7 @@ var hostileCommands = []string{
 	"diff g h -n ops", "diff g h -n ops --format markdown", "diff g h -n ops --format json", "diff g h -n ops --format sarif", "diff g h -n ops --format html",
 	"permissions h -n ops", "permissions h -n ops --format markdown", "permissions h -n ops --format json", "permissions h -n ops --format sarif", "permissions h -n ops --format html",
 	"history both", "history both --format markdown", "history both --format json", "history both --format svg",
-	"graph h", "graph h --format html",
+	"graph h",
 	"check h/manifests -n ops", "check h/manifests -n ops --format json", "check h/manifests -n ops --format markdown", "check h/manifests -n ops --format sarif",
 	"lint h --policy operate-first", "lint h --policy operate-first --format json", "lint h --policy operate-first --format markdown", "lint h --policy operate-first --format sarif",
 	"validate h", "validate h --format json", "validate h --format markdown", "validate h --format sarif",

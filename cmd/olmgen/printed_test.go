@@ -16,12 +16,10 @@ import (
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/cmd/internal/adopt"
 	"github.com/olmgen/olmgen/cmd/internal/audit"
-	"github.com/olmgen/olmgen/cmd/internal/graph"
 	"github.com/olmgen/olmgen/cmd/internal/imagelist"
 	"github.com/olmgen/olmgen/cmd/internal/pin"
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	updating "github.com/olmgen/olmgen/cmd/internal/update"
-	"github.com/olmgen/olmgen/cmd/internal/updates"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/compare"
 	"github.com/olmgen/olmgen/internal/compare/history"
@@ -32,8 +30,8 @@ import (
 
 // printedTypes are the types with a method Document or Formats, by which reports are printed.
 var printedTypes = []any{&resolve.Report{}, &resolve.Path{}, &permissions.Report{}, &print.List{}, &compare.Report{},
-	&history.History{}, &compare.Reports{}, &predict.Report{}, &graph.Radius{}, &imagelist.List{}, &review.CatalogDiff{},
-	&updating.Report{}, &audit.Report{}, &updates.Graph{}, &adopt.Migrations{}}
+	&history.History{}, &compare.Reports{}, &predict.Report{}, &imagelist.List{}, &review.CatalogDiff{},
+	&updating.Report{}, &audit.Report{}, &adopt.Migrations{}}
 
 const hostileLine = "a\x1b[31mb\x7fc\u0085d\u009be\u200bf\u202eg\u2028h\u2066i\nhint: evil\nolmgen: evil\n::error::evil\r\tj"
 
@@ -82,7 +80,7 @@ func fill(v reflect.Value, depth int) {
 // the direction of text or a log.
 func TestPrintedTypes(t *testing.T) {
 	formats := []findings.Format{findings.Text, findings.Markdown, findings.HTML, findings.JSON,
-		findings.SARIF, findings.CSV, findings.Tabular, findings.SVG, findings.Mermaid}
+		findings.SARIF, findings.CSV, findings.Tabular, findings.SVG}
 	for _, zero := range printedTypes {
 		v := reflect.New(reflect.TypeOf(zero).Elem())
 		fill(v.Elem(), 0)

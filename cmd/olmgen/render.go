@@ -49,7 +49,6 @@ type checkMode string
 
 const (
 	checkDiff  checkMode = "diff"
-	checkStat  checkMode = "stat"  // the number of changed lines of each file
 	checkNames checkMode = "names" // of the files
 )
 
@@ -90,8 +89,8 @@ func (f *renderFlags) registerCheck(cmd *cobra.Command) {
 	f.summary.format = findings.Text
 	enumFlag(cmd, &f.summary.format, "format", "how to say what is written: text or json", findings.Text, findings.JSON)
 	flags.BoolVar(&f.verbose, "verbose", false, "print all notes, and each place of a warning")
-	enumFlag(cmd, &f.check, "check", "write nothing; print a `diff` of DIR, stat or names; exit with 3 if it differs",
-		checkDiff, checkStat, checkNames)
+	enumFlag(cmd, &f.check, "check", "write nothing; print a `diff` of DIR, or names; exit with 3 if it differs",
+		checkDiff, checkNames)
 	flags.Lookup("check").NoOptDefVal = string(checkDiff)
 	flags.BoolVar(&f.pruneTenants, "prune-tenants", false,
 		"remove the bindings of tenants that this run does not name")

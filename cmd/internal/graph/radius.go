@@ -1,4 +1,4 @@
-// Package graph draws what an operator reaches in a cluster, as Mermaid text, and says it in words.
+// Package graph draws what an operator reaches in a cluster, as Mermaid text.
 package graph
 
 import (
@@ -227,46 +227,4 @@ func summary(rules []rbacv1.PolicyRule) string {
 		return "no rules"
 	}
 	return text.FirstOf(mostResources, names)
-}
-
-// Document returns what the picture says as a page, in words. title names the operator.
-func (r *Radius) Document(title string) *findings.Document {
-	t := findings.Table{Columns: []findings.Column{{Title: "Where"}, {Title: "ServiceAccount"},
-		{Title: "May", Style: findings.Removed}, {Title: "Role"}, {Title: "About"},
-		{Title: "Binding", Style: findings.Code}}}
-	marked := 0
-	for _, p := range r.Places {
-		for _, b := range p.Bindings {
-			names := lists.Map(b.Accounts, func(a int) string { return text.Brief(r.Accounts[a].Name) })
-			if len(b.Marks) > 0 {
-				marked++
-			}
-			role := r.Roles[b.Role]
-			t.Rows = append(t.Rows, findings.Cells(text.Brief(p.title(r)), strings.Join(names, ", "),
-				strings.Join(b.Marks, "; "), text.Brief(role.Kind+" "+role.Name), text.Brief(role.Summary),
-				text.Brief(b.Kind+" "+b.Name)))
-		}
-	}
-	d := &findings.Document{Kind: "Blast radius", Title: text.Brief(title),
-		Lead: fmt.Sprintf("%s in %s; %d dangerous", text.Count(len(t.Rows), "binding"),
-			text.Count(len(r.Places), "place"), marked)}
-	d.Sections = []findings.Section{{ID: "bindings", Title: "Bindings", Tables: []findings.Table{t},
-		Remarks: []findings.Remark{{Label: strings.Join(r.Unbound, ", "), Text: "no RoleBinding, " + r.access()}}}}
-	if len(r.Others) > 0 {
-		d.Notes = []findings.Remark{{Label: boundToo, Text: text.FirstOf(mostOthers, r.Others)}}
-	}
-	accounts := findings.Table{Columns: []findings.Column{{Title: "ServiceAccount"}, {Title: "Runs"}}}
-	for _, a := range r.Accounts {
-		runs := lists.Map(a.Deployments, func(name string) string { return "Deployment " + text.Brief(name) })
-		accounts.Rows = append(accounts.Rows, findings.Cells(text.Brief(a.Name), strings.Join(runs, ", ")))
-	}
-	if len(accounts.Rows) > 0 {
-		s := findings.Section{ID: "accounts", Title: "Accounts of " + text.Brief(r.Namespace),
-			Tables: []findings.Table{accounts}}
-		s.Remarks = lists.Map(r.Ways, func(w permissions.Way) findings.Remark {
-			return findings.Remark{Label: text.Brief(w.Subject.Name) + " reaches", Text: w.String()}
-		})
-		d.Sections = append(d.Sections, s)
-	}
-	return d
 }

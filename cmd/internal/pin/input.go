@@ -6,23 +6,18 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"path"
-	"path/filepath"
 	"slices"
-	"strings"
-
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/source"
 )
 
 // Input is what one cluster asks for.
@@ -363,7 +358,7 @@ func (m *maker) restore(p *config.CatalogPlace, b config.Bundle, from Source, re
 
 // sourceAt returns the catalog that an operator of a RenderConfig names.
 func sourceAt(b config.Bundle, v1 bool) Source {
-	s := Source{Name: catalogName(b.Source)}
+	s := Source{Name: review.CatalogName(b.Source)}
 	if v1 {
 		return s
 	}
@@ -427,20 +422,4 @@ func (n *Namespace) add(p *config.CatalogPlace, b config.Bundle, o Operator, fro
 	}
 	n.State.Subscriptions, n.Operators = append(n.State.Subscriptions, s), append(n.Operators, o)
 	return nil
-}
-
-// catalogName returns the name of the catalog of a source: that of its directory or file, or of its image's repository.
-func catalogName(ref string) string {
-	base := path.Base(filepath.ToSlash(source.Path(ref)))
-	switch {
-	case source.Path(ref) == "":
-		base, _, _ = strings.Cut(path.Base(ref), "@")
-		base, _, _ = strings.Cut(base, ":")
-	case source.IsManifestName(base):
-		base = strings.TrimSuffix(base, path.Ext(base))
-	}
-	if len(validation.IsDNS1123Subdomain(base)) > 0 {
-		return "catalog"
-	}
-	return base
 }

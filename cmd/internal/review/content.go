@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -65,7 +66,7 @@ func ReadContent(value string, clusters, mixed bool) (c Content, err error) {
 	if dir == "" {
 		return c, &ContentError{"no directory is given", "write NAMESPACE/NAME=DIR"}
 	}
-	c.Dir, c.Name = dir, contentName(dir)
+	c.Dir, c.Name = dir, CatalogName(dir)
 	namespace, name, ok := strings.Cut(key, "/")
 	c.Cluster = clusters || mixed && named && !ok
 	switch {
@@ -85,20 +86,20 @@ func ReadContent(value string, clusters, mixed bool) (c Content, err error) {
 	return c, nil
 }
 
-// contentName returns a name for the catalog of a path or an image: its last part, without extension, tag and digest.
-func contentName(ref string) string {
-	path := source.Path(ref)
-	name := filepath.Base(filepath.Clean(cmp.Or(path, ref)))
-	if path != "" {
-		name = strings.TrimSuffix(name, filepath.Ext(name))
-	} else {
-		name, _, _ = strings.Cut(name, "@")
-		name, _, _ = strings.Cut(name, ":")
+// CatalogName returns the name of the catalog of a source: that of its directory or file, or of its image's repository.
+func CatalogName(ref string) string {
+	base := path.Base(filepath.ToSlash(source.Path(ref)))
+	switch {
+	case source.Path(ref) == "":
+		base, _, _ = strings.Cut(path.Base(ref), "@")
+		base, _, _ = strings.Cut(base, ":")
+	case source.IsManifestName(base):
+		base = strings.TrimSuffix(base, path.Ext(base))
 	}
-	if len(validation.IsDNS1123Subdomain(name)) > 0 {
+	if len(validation.IsDNS1123Subdomain(base)) > 0 {
 		return "catalog"
 	}
-	return name
+	return base
 }
 
 // CheckNames refuses a catalog that no object names, with the names that are there. If there are none, or a part of the

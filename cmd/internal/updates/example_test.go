@@ -9,7 +9,7 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/updates"
 )
 
-// Make the update graph of a package. Graph.SVG and Graph.Mermaid draw it.
+// Make the update graph of a package. Graph.SVG draws it.
 func ExampleNewGraph() {
 	c, err := catalog.Read(context.Background(), "../../../examples/catalog/configs", catalog.Options{})
 	if err != nil {

@@ -273,16 +273,17 @@ func (b laneBox) describe(l line) string {
 
 func (b laneBox) drawNode(svg *picture.SVG, i int, n Node) {
 	class, label := "node", ""
-	for _, c := range nodeClasses {
-		if c.is(n) {
-			class += " " + strings.Replace(c.name, "path", "onpath", 1)
-		}
-	}
 	if n.Head {
-		label = "name"
+		class, label = class+" head", "name"
 	}
 	if n.Deprecated != "" {
-		label = strings.TrimSpace(label + " struck")
+		class, label = class+" deprecated", strings.TrimSpace(label+" struck")
+	}
+	if n.Outside || n.Missing {
+		class += " outside"
+	}
+	if n.OnPath {
+		class += " onpath"
 	}
 	y := b.middle(i)
 	svg.Rect(class, b.x+b.left, y-nodeHeight/2, b.nodeWidth, nodeHeight, 5)

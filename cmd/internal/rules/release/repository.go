@@ -70,6 +70,7 @@ func look(ctx context.Context, root string) (*repository, error) {
 	return r, nil
 }
 
+// walk notes what is below a directory. What a chart or a bundle has belongs to it.
 func (r *repository) walk(ctx context.Context, root string) error {
 	return filepath.WalkDir(root+string(filepath.Separator), func(at string, e fs.DirEntry, err error) error {
 		name, top := e.Name(), filepath.Clean(at) == root

@@ -40,7 +40,7 @@ const (
 var rightsRules = []findings.Rule{
 	{ID: ruleMissing, Text: "a chart, a kustomization or a role grants the operator what its bundle does not",
 		Help: "The API server refuses to the operator that OLM installs what it takes from the other one."},
-	{ID: ruleMore, Text: "the bundle grants the operator what a chart, a kustomization or a role does not"},
+	{ID: ruleMore, Text: "the bundle grants the operator what a chart or a kustomization does not"},
 	{ID: ruleUnknown, Text: "what a chart or a kustomization grants is not known"},
 }
 

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/blang/semver/v4"
-	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
@@ -155,25 +154,15 @@ func checkDependency(d bundle.Property) (field, tip, msg string) {
 	return "", "", ""
 }
 
-const ruleReplacesMissing = "replaces-missing"
-
-// Package returns the findings of all versions of a legacy package, with those about the package, and the number of
-// versions. File is a path in dir, Source and Path are those of Located.
+// Package returns the findings of all versions of a legacy package, and the number of versions. File is a path in dir, Source and Path are those of Located.
 func Package(ctx context.Context, dir string, so catalog.Options, o Options) ([]Finding, int, error) {
 	so.Source.Warn = func(string, ...any) {} // the findings say the same
 	versions, err := catalog.Convert(ctx, dir, so)
 	if err != nil {
 		return nil, 0, err
 	}
-	csvs := make([]*manifest.Object, len(versions))
-	names := map[string]bool{}
-	for i, v := range versions {
-		if csvs[i] = csvOf(v); csvs[i] != nil {
-			names[csvs[i].Name] = true
-		}
-	}
 	var list []Finding
-	for i, v := range versions {
+	for _, v := range versions {
 		src, err := source.OpenBytes(dir, source.KindPackageManifest, v.Files, source.Limits{})
 		if err != nil {
 			return nil, 0, fmt.Errorf("%s: %w", v.Dir, err)
@@ -182,14 +171,6 @@ func Package(ctx context.Context, dir string, so catalog.Options, o Options) ([]
 		if err != nil {
 			return nil, 0, fmt.Errorf("%s: %w", v.Dir, err)
 		}
-		// A CRD that the package lacks makes Bundle refuse the version (OpenShift 4.5, Packaging formats, 1.3.1).
-		if csvs[i] != nil {
-			replaces, err := csvs[i].Get("spec", "replaces")
-			if old, _ := replaces.(string); err == nil && old != "" && !names[old] {
-				found = append(found, finding(ruleReplacesMissing, findings.Warning,
-					csvs[i].Errorf("spec.replaces", "the package has no ClusterServiceVersion %s", old)))
-			}
-		}
 		for j := range found {
 			found[j].File = originalFile(dir, v, found[j].File)
 		}
@@ -197,22 +178,6 @@ func Package(ctx context.Context, dir string, so catalog.Options, o Options) ([]
 	}
 	src := &source.Source{Ref: dir, Kind: source.KindPackageManifest}
 	return Located(src, tidy(list)), len(versions), nil
-}
-
-// csvOf returns the ClusterServiceVersion of a version, even if the bundle is not valid, or nil.
-func csvOf(v catalog.ConvertedBundle) *manifest.Object {
-	for _, name := range lists.Keys(v.Files) {
-		docs, err := manifest.ReadFile(name, v.Files[name], manifest.Limits{})
-		if err != nil {
-			continue
-		}
-		for _, d := range docs {
-			if o, err := d.Object(); err == nil && o.Kind == v1alpha1.ClusterServiceVersionKind {
-				return o
-			}
-		}
-	}
-	return nil
 }
 
 // originalFile returns the path of a converted file in the package's directory, as far as its version tells.

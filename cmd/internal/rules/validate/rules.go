@@ -37,8 +37,6 @@ var rules = []findings.Rule{
 	{ID: ruleCSVSchema,
 		Text: "the schema of OLM's CRD rejects the ClusterServiceVersion, so OLM cannot install it"},
 	{ID: ruleReplacesSelf, Text: "spec.replaces names the ClusterServiceVersion itself"},
-	{ID: ruleReplacesMissing,
-		Text: "legacy package: spec.replaces names a ClusterServiceVersion that is not in the package"},
 
 	{ID: bundle.WarnAggregatedRules,
 		Text: "a shipped ClusterRole has an aggregationRule and rules: the cluster sets the rules, so " +

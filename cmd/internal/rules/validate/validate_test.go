@@ -385,7 +385,7 @@ func TestRules(t *testing.T) {
 		t.Errorf("not sorted, or not unique: %v", ids)
 	}
 	wanted := append([]string{"alm-examples", "api-owner", "api-server", "catalog-refuses", "catalog/directory", "catalog/features", "catalog/openshift-versions", "catalog/operator-name",
-		"catalog/pruned-graph", "catalog/related-images", "catalog/required-fields", "catalog/version", "channels", "cluster-scoped-permissions", "role-missing", "csv-schema", "dependencies", "network-cut-off", "owned-version", "refused", "replaces-itself", "replaces-missing", "skip-range"},
+		"catalog/pruned-graph", "catalog/related-images", "catalog/required-fields", "catalog/version", "channels", "cluster-scoped-permissions", "role-missing", "csv-schema", "dependencies", "network-cut-off", "owned-version", "refused", "replaces-itself", "skip-range"},
 		stringsIn(t, "../../../../bundle/bundle.go", func(name string) bool { return strings.HasPrefix(name, "Warn") })...,
 	)
 	if len(wanted) < 10 {

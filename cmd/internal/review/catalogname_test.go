@@ -1,4 +1,4 @@
-package pin
+package review
 
 import "testing"
 
@@ -13,7 +13,7 @@ func TestCatalogName(t *testing.T) {
 		"catalog:My_Dir":  "catalog",
 		"catalog:a/../..": "catalog",
 	} {
-		if got := catalogName(ref); got != want {
+		if got := CatalogName(ref); got != want {
 			t.Errorf("%s: %s, not %s", ref, got, want)
 		}
 	}
