@@ -202,20 +202,20 @@ func printFindings(cmd *cobra.Command, list []findings.Finding) {
 	}
 }
 
+// given returns the sources of bundles, by package or CSV.
 func (f *adoptFlags) given() (map[string]string, error) {
-	sources := map[string]string{}
-	for _, s := range f.sources {
-		name, ref, ok := strings.Cut(s, "=")
-		if !ok || name == "" || ref == "" {
-			return nil, &usageError{fmt.Sprintf("--source: %q is not PACKAGE=SOURCE", s), "such as etcd=bundles/etcd"}
-		}
-		if sources[name] != "" {
-			return nil, &usageError{"--source: " + name + " is given twice", "leave one out"}
-		}
-		if _, _, err := source.Recognise(ref, ""); err != nil {
+	sources, err := keyed("--source", f.sources, "write PACKAGE=SOURCE once for each package, such as etcd=bundles/etcd",
+		func(value string) (name, ref string, ok bool) {
+			name, ref, ok = strings.Cut(value, "=")
+			return name, ref, ok && name != "" && ref != ""
+		})
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range lists.Keys(sources) {
+		if _, _, err := source.Recognise(sources[name], ""); err != nil {
 			return nil, fmt.Errorf("--source %s: %w", name, err)
 		}
-		sources[name] = ref
 	}
 	return sources, nil
 }

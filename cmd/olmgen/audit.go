@@ -27,6 +27,7 @@ import (
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/source"
 )
 
 // auditFlags are the flags that say which bundles of catalogs are read.
@@ -77,6 +78,10 @@ func (f *auditFlags) load(cmd *cobra.Command, refs []string) (*audit.Set, error)
 	}
 	f.options.Source.Warn = warnOn(cmd)
 	set, err := audit.Load(cmd.Context(), refs, f.options)
+	if _, ok := errors.AsType[*source.NothingError](err); ok {
+		return nil, manifest.WithHint(err, "a bundle has a directory manifests/; olmgen catalog audit --tree takes the "+
+			"objects of a cluster")
+	}
 	if err == nil && len(set.Packages)+len(set.Unread) == 0 {
 		err = errors.New("there are no bundles")
 	}

@@ -208,7 +208,14 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 	}
 	o := updating.TreeOptions{ToHead: f.toHead, PinOptions: predict.PinOptions{Namespace: f.namespace,
 		Catalogs: catalogs, Starting: lock.Subscribes}, Read: f.readHeld}
-	if o.Channels, err = f.channelsByPackage(); err != nil {
+	o.Channels, err = keyed("--channel", f.channels, "write PACKAGE=CHANNEL once for each package",
+		func(value string) (pkg, channel string, ok bool) { // that of "" is for all packages
+			if pkg, channel, ok = strings.Cut(value, "="); !ok {
+				pkg, channel = "", value
+			}
+			return pkg, channel, channel != ""
+		})
+	if err != nil {
 		return nil, nil, err
 	}
 	plan, err := updating.NewTreePlan(cmd.Context(), t, o)
@@ -219,26 +226,6 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 	report.Reviews, err = review.OfMoves(cmd.Context(), plan.Moves, review.TreeOptions{Name: report.File,
 		Namespace: f.namespace, Catalogs: catalogs, Source: withInput(cmd, f.render.source).Source}, in)
 	return plan, report, err
-}
-
-// channelsByPackage returns the channels that Subscriptions are to have; that of "" is for all packages.
-func (f *updateFlags) channelsByPackage() (map[string]string, error) {
-	channels := map[string]string{}
-	for _, value := range f.channels {
-		pkg, channel, named := strings.Cut(value, "=")
-		if !named {
-			pkg, channel = "", value
-		}
-		if channel == "" {
-			return nil, &usageError{fmt.Sprintf("--channel %s names no channel", value), "write PACKAGE=CHANNEL"}
-		}
-		if channels[pkg] != "" {
-			return nil, &usageError{fmt.Sprintf("--channel %s: the package has a channel already", value),
-				"write PACKAGE=CHANNEL once for each package"}
-		}
-		channels[pkg] = channel
-	}
-	return channels, nil
 }
 
 // hold keeps other runs from writing a file that will be written, until this one ends.

@@ -17,12 +17,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/cmd/internal/audit"
+	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/golden/schematest"
 	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/internal/print"
+	"github.com/olmgen/olmgen/internal/tree"
 )
 
 var update = flag.Bool("update", false, "write schema.json anew")
@@ -211,7 +213,19 @@ func TestTree(t *testing.T) {
 	write(t, dir, "-- tree.yaml --\n"+csv("a.v1.0.0", "")+csv("b.v1.0.0", "")+csv("c.v1.0.0", ", labels: {olm.copiedFrom: x}")+
 		condition("a.v1.0.0", "False")+condition("b.v1.0.0", "True")+
 		"apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nmetadata: {name: s, namespace: op}\n")
-	m := run(t, audit.Head, 1, dir).Totals.Metrics
+	read, err := tree.Read(t.Context(), []string{dir}, tree.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := audit.OfTree(t.Context(), read, review.TreeOptions{Name: dir}, audit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := set.Run(t.Context(), audit.Head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := r.Totals.Metrics
 	if m.CSVs != 2 || m.Subscriptions != 1 || m.Upgradeable != 1 || m.NotUpgradeable != 1 {
 		t.Errorf("%+v", m)
 	}

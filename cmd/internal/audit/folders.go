@@ -27,6 +27,7 @@ import (
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/world"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -45,12 +46,13 @@ type folderBundle struct {
 	place string
 	open  func(context.Context) (*source.Source, error)
 
-	pkg, name, version, replaces, skipRange string
-	skips, channels                         []string
-	defaultChannel                          string
-	properties                              []catalog.Property
-	bundle                                  *bundle.Bundle // nil if it is not kept
-	err                                     error
+	pkg            string
+	listed         *catalog.Bundle
+	entry          catalog.Entry // of its channels
+	channels       []string
+	defaultChannel string
+	bundle         *bundle.Bundle // nil if it is not kept
+	err            error
 }
 
 func (f *folders) add(arg string, found source.Found) {
@@ -100,15 +102,13 @@ func (b *folderBundle) read(ctx context.Context, kept *atomic.Int64) error {
 	if kept.Add(int64(read.Bytes)) <= keptBytes {
 		b.bundle = read
 	}
-	b.pkg, b.name, b.version = read.Package, read.CSV.Name, read.CSV.Spec.Version.String()
-	if b.pkg == "" {
-		b.pkg = olm.BaseName(b.name, b.version)
-	}
-	b.replaces, b.skips = read.CSV.Spec.Replaces, read.CSV.Spec.Skips
-	b.skipRange = read.CSV.Annotations[olm.AnnotationSkipRange]
+	b.entry = catalog.EntryOf(read.CSV)
 	b.channels, b.defaultChannel = slices.Clone(read.Channels), read.DefaultChannel
-	version := catalog.PropertyOf(catalog.PackageProperty{PackageName: b.pkg, Version: b.version})
-	b.properties = append([]catalog.Property{version}, read.Properties...)
+	version := read.CSV.Spec.Version.String()
+	b.pkg = cmp.Or(read.Package, olm.BaseName(b.entry.Name, version))
+	named := catalog.PropertyOf(catalog.PackageProperty{PackageName: b.pkg, Version: version})
+	b.listed = &catalog.Bundle{Place: catalog.Place{File: b.place}, Name: b.entry.Name, Objects: true,
+		Properties: append([]catalog.Property{named}, read.Properties...)}
 	return nil
 }
 
@@ -123,7 +123,7 @@ func (f *folders) merge() {
 		}
 		known := false
 		for _, p := range catalogs[b.pkg] {
-			if r := p.release(b.name); r != nil { // it has the objects of a bundle in a directory
+			if r := p.release(b.entry.Name); r != nil { // it has the objects of a bundle in a directory
 				r.open, r.place, r.read, known = b.open, b.place, b.bundle, true
 			}
 		}
@@ -135,7 +135,7 @@ func (f *folders) merge() {
 		list := own[key]
 		if in := catalogs[list[0].pkg]; len(in) == 1 {
 			for _, b := range list {
-				in[0].Bundles = append(in[0].Bundles, b.listed())
+				in[0].Bundles = append(in[0].Bundles, b.listed)
 				in[0].Releases = append(in[0].Releases, b.release())
 			}
 			continue
@@ -144,12 +144,8 @@ func (f *folders) merge() {
 	}
 }
 
-func (b *folderBundle) listed() *catalog.Bundle {
-	return &catalog.Bundle{Place: catalog.Place{File: b.place}, Name: b.name, Properties: b.properties, Objects: true}
-}
-
 func (b *folderBundle) release() *Release {
-	return &Release{Name: b.name, bundle: b.listed(), open: b.open, place: b.place, read: b.bundle}
+	return &Release{Name: b.listed.Name, bundle: b.listed, open: b.open, place: b.place, read: b.bundle}
 }
 
 // pkg makes a package of bundles as opm does: a bundle is an entry of the channels that it names (operator-registry:
@@ -160,13 +156,12 @@ func (f *folders) pkg(arg, name string, list []*folderBundle) *Package {
 	seen := map[string]string{}
 	channels := map[string]*catalog.Channel{}
 	for _, b := range list {
-		if first, ok := seen[b.name]; ok {
-			f.set.unread(b.place, fmt.Errorf("is called %s, as %s is", b.name, first))
+		if first, ok := seen[b.entry.Name]; ok {
+			f.set.unread(b.place, fmt.Errorf("is called %s, as %s is", b.entry.Name, first))
 			continue
 		}
-		seen[b.name] = b.place
-		p.Releases = append(p.Releases, b.release())
-		p.Bundles = append(p.Bundles, p.Releases[len(p.Releases)-1].bundle)
+		seen[b.entry.Name] = b.place
+		p.Releases, p.Bundles = append(p.Releases, b.release()), append(p.Bundles, b.listed)
 		slices.Sort(b.channels)
 		for _, ch := range slices.Compact(b.channels) {
 			if ch = strings.TrimSpace(ch); ch == "" {
@@ -176,13 +171,12 @@ func (f *folders) pkg(arg, name string, list []*folderBundle) *Package {
 				channels[ch] = &catalog.Channel{Name: ch}
 				p.Channels = append(p.Channels, channels[ch])
 			}
-			channels[ch].Entries = append(channels[ch].Entries,
-				catalog.Entry{Name: b.name, Replaces: b.replaces, Skips: b.skips, SkipRange: b.skipRange})
+			channels[ch].Entries = append(channels[ch].Entries, b.entry)
 		}
 	}
 	p.finish()
 	for _, r := range p.Releases {
-		at := slices.IndexFunc(list, func(b *folderBundle) bool { return b.name == r.Name })
+		at := slices.IndexFunc(list, func(b *folderBundle) bool { return b.entry.Name == r.Name })
 		if p.DefaultChannel = list[at].defaultChannel; p.DefaultChannel == "" && len(list[at].channels) > 0 {
 			p.DefaultChannel = list[at].channels[0]
 		}
@@ -194,76 +188,52 @@ func (f *folders) pkg(arg, name string, list []*folderBundle) *Package {
 	return p
 }
 
-// treeFacts is what a tree of manifests says of installed operators.
-type treeFacts struct {
-	csvs    []permissions.CSV
-	held    map[string]bool // operators whose OperatorCondition holds back upgrades, by namespace/name
-	metrics Metrics
-}
-
-// readTree reads the installed operators of a tree; nil if there are none.
-func readTree(ctx context.Context, path string) (*treeFacts, error) {
-	t, err := tree.Read(ctx, []string{path}, tree.Options{})
-	if err != nil {
-		return nil, err
-	}
-	f, err := factsOf(world.Read(t.Objects, metav1.NamespaceDefault))
-	if err == nil && len(f.csvs)+f.metrics.Subscriptions+f.metrics.InstallPlans+f.metrics.CatalogSources == 0 {
-		return nil, nil
-	}
-	return f, err
-}
-
-func factsOf(c *world.World) (f *treeFacts, err error) {
-	f = &treeFacts{held: map[string]bool{}, metrics: Metrics{InstallPlans: len(c.InstallPlans)}}
-	for _, o := range c.OLM {
-		switch o.Kind {
-		case v1alpha1.SubscriptionKind:
-			f.metrics.Subscriptions++
-		case v1alpha1.CatalogSourceKind:
-			f.metrics.CatalogSources++
+// addInstalled adds an operator that a tree has, with its OperatorCondition, which may be nil.
+func (s *Set) addInstalled(path string, csv *permissions.CSV, condition *manifest.Object) error {
+	held := ""
+	if condition != nil {
+		var fault *manifest.Error
+		if held, fault = world.NotUpgradeable(condition); fault != nil {
+			return fault
 		}
 	}
-	if f.csvs, err = permissions.InstalledCSVs(slices.Collect(c.All())); err != nil {
-		return nil, err
-	}
-	for _, name := range lists.Keys(c.Conditions) {
-		why, fault := world.NotUpgradeable(c.Conditions[name])
-		if fault != nil {
-			return nil, fault
-		}
-		f.held[name] = why != ""
-	}
-	return f, nil
-}
-
-func (s *Set) addTree(path string, f *treeFacts) {
-	s.trees = append(s.trees, f)
-	for i, csv := range f.csvs {
-		name, version := csv.Name, csv.Spec.Version.String()
-		pkg := packageOf(csv)
-		b := &catalog.Bundle{Name: name, Properties: []catalog.Property{
-			catalog.PropertyOf(catalog.PackageProperty{PackageName: pkg, Version: version})}}
-		at := s.packageAt(pkg, path)
-		at.Releases = append(at.Releases, &Release{Name: name, bundle: b, place: csv.Object.File,
-			location: catalog.Place{File: csv.Object.File, Line: csv.Object.Line}, facts: f, treeCSV: i})
-		at.Bundles = append(at.Bundles, b)
-	}
+	pkg := packageOf(*csv)
+	b := &catalog.Bundle{Name: csv.Name, Properties: []catalog.Property{
+		catalog.PropertyOf(catalog.PackageProperty{PackageName: pkg, Version: csv.Spec.Version.String()})}}
+	at := s.packageAt(pkg, path)
+	at.Releases = append(at.Releases, &Release{Name: csv.Name, bundle: b, place: csv.Object.File,
+		location: catalog.Place{File: csv.Object.File, Line: csv.Object.Line}, installed: csv, held: held != ""})
+	at.Bundles = append(at.Bundles, b)
+	return nil
 }
 
 // OfTree returns the operators that a tree has, and those that OLM installs for its Subscriptions and
 // ClusterExtensions. What is not known is unread. The error is about objects that cannot be read, or that of ctx.
 func OfTree(ctx context.Context, t *tree.Tree, of review.TreeOptions, o Options) (*Set, error) {
-	f, err := factsOf(predict.World(ctx, t.Objects, cmp.Or(of.Namespace, metav1.NamespaceDefault), of.Catalogs))
+	w := predict.World(ctx, t.Objects, cmp.Or(of.Namespace, metav1.NamespaceDefault), of.Catalogs)
+	s := &Set{options: o, metrics: Metrics{InstallPlans: len(w.InstallPlans)}}
+	for _, x := range w.OLM {
+		switch x.Kind {
+		case v1alpha1.SubscriptionKind:
+			s.metrics.Subscriptions++
+		case v1alpha1.CatalogSourceKind:
+			s.metrics.CatalogSources++
+		}
+	}
+	csvs, err := permissions.InstalledCSVs(slices.Collect(w.All()))
 	if err != nil {
 		return nil, err
+	}
+	for i := range csvs {
+		csv := &csvs[i]
+		if err := s.addInstalled(of.Name, csv, w.Conditions[csv.Namespace+"/"+csv.Name]); err != nil {
+			return nil, err
+		}
 	}
 	plan, unknown, err := review.Plan(ctx, t, of)
 	if err != nil {
 		return nil, err
 	}
-	s := &Set{options: o}
-	s.addTree(of.Name, f)
 	for _, p := range plan {
 		at := s.packageAt(p.Choice.Package.Name, p.Catalog)
 		at.Package = p.Choice.Package

@@ -55,11 +55,10 @@ func (j job) inspect(ctx context.Context, o Options) *Inspected {
 		Verdict: fit.Unseen()}}
 	var err error
 	switch {
-	case r.facts != nil:
-		csv := r.facts.csvs[r.treeCSV]
-		x.CSV = csv.ClusterServiceVersion
+	case r.installed != nil:
+		x.CSV = r.installed.ClusterServiceVersion
 		x.ofCSV(x.CSV)
-		x.Upgradeable = !r.facts.held[csv.Namespace+"/"+r.Name]
+		x.Upgradeable = !r.held
 	case r.open != nil:
 		err = x.read(ctx, r.open, o, true)
 	case r.bundle.Objects || o.Pull && r.bundle.Image != "":
@@ -280,8 +279,8 @@ func (x *Inspected) fit(o Options, life *fit.Lifecycle) {
 // operator returns what is known of the release, with the properties that its catalog has.
 func (x *Inspected) operator() fit.Operator {
 	r := x.Release
-	if r.facts != nil {
-		return fit.Installed(x.CSV, r.facts.csvs[r.treeCSV].Object)
+	if r.installed != nil {
+		return fit.Installed(x.CSV, r.installed.Object)
 	}
 	operator := fit.Operator{CSV: x.CSV}
 	if x.Bundle != nil {
@@ -300,7 +299,7 @@ func (x *Inspected) form(o Options) fit.Form {
 		return o.Cluster.Form()
 	case r.planned != nil && r.planned.Object.Kind == olm.KindClusterExtension:
 		return fit.OLMv1
-	case r.planned != nil || r.facts != nil:
+	case r.planned != nil || r.installed != nil:
 		return fit.OLMv0
 	}
 	return o.Cluster.Form()

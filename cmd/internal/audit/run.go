@@ -71,7 +71,9 @@ type collected struct {
 }
 
 // Head asks for the head of each package, and for what a tree has or installs.
-func Head(p *Package, r *Release) bool { return r == p.Head() || r.facts != nil || r.planned != nil }
+func Head(p *Package, r *Release) bool {
+	return r == p.Head() || r.installed != nil || r.planned != nil
+}
 
 // All asks for all releases.
 func All(*Package, *Release) bool { return true }
@@ -224,12 +226,7 @@ func (s *Set) RunPart(ctx context.Context, in shard.Shard, wanted string,
 func (s *Set) Part(in shard.Shard, kind, wanted string, made map[*Package]PartPackage) *Part {
 	part := &Part{APIVersion: APIVersion, Kind: kind, Shard: in.String(), Set: s.digest(), Options: wanted,
 		Target:   s.options.target(),
-		Packages: []PartPackage{}, Unread: append([]Unread{}, s.Unread...)}
-	for _, t := range s.trees {
-		part.Metrics.Subscriptions += t.metrics.Subscriptions
-		part.Metrics.InstallPlans += t.metrics.InstallPlans
-		part.Metrics.CatalogSources += t.metrics.CatalogSources
-	}
+		Packages: []PartPackage{}, Unread: append([]Unread{}, s.Unread...), Metrics: s.metrics}
 	for i, p := range s.Packages {
 		if x, ok := made[p]; ok && in.Has(p.Name) {
 			x.Index = i

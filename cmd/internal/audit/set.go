@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/fit"
+	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -36,8 +36,8 @@ type Options struct {
 type Set struct {
 	Packages []*Package // by name, then source
 	Unread   []Unread   // bundles that cannot be read
-	trees    []*treeFacts
-	installs []string // what the objects of a tree stand for
+	metrics  Metrics    // of a tree
+	installs []string   // what the objects of a tree stand for
 	options  Options
 }
 
@@ -63,10 +63,11 @@ type Release struct {
 	place    string // for a person
 	open     func(context.Context) (*source.Source, error)
 	read     *bundle.Bundle // what open has, until the release is inspected; nil: it must be read
-	facts    *treeFacts
-	treeCSV  int
-	planned  *review.Planned // it is what OLM installs for an object of a tree
 	location catalog.Place
+
+	installed *permissions.CSV // in a tree; nil for another release
+	held      bool             // its OperatorCondition holds back upgrades
+	planned   *review.Planned  // it is what OLM installs for an object of a tree
 }
 
 // ImageOf returns the image of a release in a catalog; empty if there is none.
@@ -114,17 +115,6 @@ func (s *Set) finish() {
 
 func (s *Set) add(ctx context.Context, ref string, folders *folders) error {
 	found, err := source.Find(ctx, ref)
-	if _, ok := errors.AsType[*source.NothingError](err); ok {
-		tree, treeErr := readTree(ctx, ref)
-		if treeErr != nil {
-			return treeErr
-		}
-		if tree == nil {
-			return err
-		}
-		s.addTree(ref, tree)
-		return nil
-	}
 	if err != nil {
 		return err
 	}
