@@ -41,14 +41,19 @@ func ReadCI(dir string) (ci CI, err error) {
 	return ci, err
 }
 
-// Read decodes a file of the pipelines into a Go type. Fields that the type does not have are passed over. The error is
-// an fs.ErrNotExist if there is no file, or a *manifest.Error that says what is wrong with it.
+// Read decodes a file of the pipelines into a Go type. Fields that the type does not have are passed over. A file
+// without a document decodes to nothing, and has no object. The error is an fs.ErrNotExist if there is no file, or a
+// *manifest.Error that says what is wrong with it.
 func Read(file string, into any) (*manifest.Object, error) {
 	data, err := whole.ReadFile(file, budget.RenderConfig)
 	if err != nil {
 		return nil, err
 	}
-	doc, err := manifest.ReadOne(filepath.ToSlash(file), data)
+	docs, err := manifest.ReadFile(filepath.ToSlash(file), data, manifest.Limits{})
+	if docs = manifest.Written(docs); err != nil || len(docs) == 0 {
+		return nil, err
+	}
+	doc, err := docs[0].Object()
 	if err == nil {
 		_, err = doc.Into(into)
 	}
