@@ -52,7 +52,8 @@ var ErrTemplate = errors.New("a template of a catalog, and not a catalog")
 func (c *Catalog) notCatalog(path string) error {
 	for _, o := range c.others {
 		if slices.Contains([]string{"olm.template.basic", "olm.semver", "olm.composite"}, o.Schema) {
-			return &manifest.Error{File: filepath.ToSlash(o.File), Line: o.Line, Msg: ErrTemplate.Error(), Err: ErrTemplate}
+			return &manifest.Error{File: filepath.ToSlash(o.File), Line: o.Line, Msg: ErrTemplate.Error(),
+				Err: ErrTemplate}
 		}
 	}
 	return fmt.Errorf("%s: %w", path, errNotCatalog)

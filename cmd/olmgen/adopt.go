@@ -204,7 +204,7 @@ func printFindings(cmd *cobra.Command, list []findings.Finding) {
 
 // given returns the sources of bundles, by package or CSV.
 func (f *adoptFlags) given() (map[string]string, error) {
-	sources, err := keyed("--source", f.sources, "write PACKAGE=SOURCE once for each package, such as etcd=bundles/etcd",
+	sources, err := keyed("--source", f.sources, "write PACKAGE=SOURCE once for each, such as etcd=bundles/etcd",
 		func(value string) (name, ref string, ok bool) {
 			name, ref, ok = strings.Cut(value, "=")
 			return name, ref, ok && name != "" && ref != ""

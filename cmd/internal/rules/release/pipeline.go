@@ -94,7 +94,10 @@ func (s *catalogSet) graph(b *bundle.Bundle) {
 	if config.Organization == "" || strings.HasPrefix(config.Organization, "community") {
 		level = findings.Error
 	}
-	names := lists.Set(p.Bundles, func(b *catalog.Bundle) string { name, _, _ := strings.Cut(b.Name, "."); return name })
+	names := lists.Set(p.Bundles, func(b *catalog.Bundle) string {
+		name, _, _ := strings.Cut(b.Name, ".")
+		return name
+	})
 	if len(names) > 1 {
 		s.add(ruleGraph, level, at, "", "the bundles have several operator names: %s", text.And(lists.Keys(names)))
 	}
@@ -127,8 +130,9 @@ func (s *catalogSet) channel(p *catalog.Package, ch *catalog.Channel, level find
 		}
 	}
 	if len(dangling) > 0 {
-		s.add(ruleGraph, level, dangling[0].Place, "Channel "+ch.Name, "dangling: the head is %s, and nothing updates %s",
-			list[len(list)-1].Name, text.FirstOf(3, lists.Map(dangling, func(e catalog.Entry) string { return e.Name })))
+		names := lists.Map(dangling, func(e catalog.Entry) string { return e.Name })
+		s.add(ruleGraph, level, dangling[0].Place, "Channel "+ch.Name, "dangling: the head is %s, and nothing "+
+			"updates %s", list[len(list)-1].Name, text.FirstOf(3, names))
 	}
 	if _, circular := lists.Order(len(list), func(i int) (next []int) {
 		for j, o := range list {

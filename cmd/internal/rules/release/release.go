@@ -70,7 +70,8 @@ func Check(ctx context.Context, root string, o validate.Options, helm charts.Ren
 	}
 	if len(r.bundles) == 0 {
 		return nil, 0, &manifest.Error{File: filepath.ToSlash(r.root), Msg: "it has no bundle: no directory with " +
-			"manifests and metadata/annotations.yaml", Tip: "make the bundle first, or name the directory of an operator"}
+			"manifests and metadata/annotations.yaml",
+			Tip: "make the bundle first, or name the directory of an operator"}
 	}
 	newest := c.newest(read)
 	for _, x := range newest {

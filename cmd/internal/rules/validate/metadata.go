@@ -154,7 +154,8 @@ func checkDependency(d bundle.Property) (field, tip, msg string) {
 	return "", "", ""
 }
 
-// Package returns the findings of all versions of a legacy package, and the number of versions. File is a path in dir, Source and Path are those of Located.
+// Package returns the findings of all versions of a legacy package, and the number of versions. File is a path in dir,
+// Source and Path are those of Located.
 func Package(ctx context.Context, dir string, so catalog.Options, o Options) ([]Finding, int, error) {
 	so.Source.Warn = func(string, ...any) {} // the findings say the same
 	versions, err := catalog.Convert(ctx, dir, so)
