@@ -31,8 +31,7 @@ const (
 	ruleCI       = "release/pipeline-files"
 )
 
-// catalogRules explains the findings of catalogs, beside resolve.CatalogRules, resolve.ComparisonRules and
-// fit.RuleRemoved.
+// catalogRules explains the findings of catalogs, beside resolve.CatalogRules and resolve.ComparisonRules.
 var catalogRules = []findings.Rule{
 	{ID: ruleGraph, Text: "bundles without file-based catalogs dangle, go round, replace none, or have several names",
 		Help: pipeline.Source + "static_tests/community, static_tests/common."},
