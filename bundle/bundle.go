@@ -22,6 +22,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -271,18 +272,9 @@ type Choice struct{ Package, Channel, Version string }
 
 // ChoiceError is a choice that a source of one bundle can't fulfil.
 type ChoiceError struct {
-	Option manifest.Option // OptionPackage, OptionChannel or OptionVersion
+	Option manifest.Option // Package, Channel or Version
 	Msg    string
 }
-
-// The options of this package that errors are about: the fields of a Choice and of ReadOptions.
-const (
-	OptionPackage          manifest.Option = "Package"
-	OptionChannel          manifest.Option = "Channel"
-	OptionVersion          manifest.Option = "Version"
-	OptionAllowUnsupported manifest.Option = "AllowUnsupported"
-	OptionConvertCRDs      manifest.Option = "ConvertCRDs" // of package generate
-)
 
 func (e *ChoiceError) Error() string { return e.Msg }
 
@@ -299,15 +291,15 @@ func (c Choice) Check(b *Bundle) error {
 	name, version := b.CSV.Name, b.CSV.Spec.Version.String()
 	switch {
 	case c.Package != "" && c.Package != b.Package:
-		return &ChoiceError{OptionPackage, fmt.Sprintf("the bundle is of package %q, not %q", b.Package, c.Package)}
+		return &ChoiceError{option.Package, fmt.Sprintf("the bundle is of package %q, not %q", b.Package, c.Package)}
 	case c.Version != "" && c.Version != name && strings.TrimPrefix(c.Version, "v") != version:
-		return &ChoiceError{OptionVersion,
+		return &ChoiceError{option.Version,
 			fmt.Sprintf("the bundle is %s of version %s, not %q", name, version, c.Version)}
 	case c.Channel == "" || slices.Contains(b.Channels, c.Channel):
 		return nil
 	case len(b.Channels) == 0:
-		return &ChoiceError{OptionChannel, fmt.Sprintf("the bundle is in no channel, so not in %q", c.Channel)}
+		return &ChoiceError{option.Channel, fmt.Sprintf("the bundle is in no channel, so not in %q", c.Channel)}
 	}
-	return &ChoiceError{OptionChannel,
+	return &ChoiceError{option.Channel,
 		fmt.Sprintf("the bundle is in %s, not in channel %q", strings.Join(b.Channels, ", "), c.Channel)}
 }

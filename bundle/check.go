@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
@@ -63,7 +64,7 @@ func (r *reader) checkKind(o *manifest.Object) error {
 	if !supported(o.Kind) {
 		e := o.Errorf("kind", "OLM does not install %s of %s from a bundle", o.Kind, o.APIVersion)
 		if !r.options.AllowUnsupported && !r.options.Refused {
-			e.Tip, e.Options = "remove it from the bundle, or allow it", []manifest.Option{OptionAllowUnsupported}
+			e.Tip, e.Options = "remove it from the bundle, or allow it", []manifest.Option{option.AllowUnsupported}
 			return e
 		}
 		r.warn(WarnUnsupportedKind, e)
@@ -80,7 +81,7 @@ func (r *reader) checkKind(o *manifest.Object) error {
 	if o.APIVersion == "apiextensions.k8s.io/v1beta1" {
 		old := o.Errorf("apiVersion", "%s is not served by Kubernetes 1.22 and later, unless it is converted to v1",
 			o.APIVersion)
-		old.Options = []manifest.Option{OptionConvertCRDs}
+		old.Options = []manifest.Option{option.ConvertCRDs}
 		r.warn(WarnOldCRD, old)
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -236,7 +237,7 @@ func (c *Config) checkKube(all []*loaded, objects []generate.Shared) error {
 		err := c.errorf(field, "patch the object, or ask the operator's vendor for another version of it",
 			"%s %s: Kubernetes %s %s, and the cluster has %s", o.Kind, o.Name, why, o.APIVersion, release)
 		if o.Kind == "CustomResourceDefinition" && o.APIVersion == "apiextensions.k8s.io/v1beta1" {
-			err.Tip = WithOptionNames("convert it", []manifest.Option{generate.OptionConvertCRDs}, c.namer(-1, -1))
+			err.Tip = WithOptionNames("convert it", []manifest.Option{option.ConvertCRDs}, c.namer(-1, -1))
 		}
 		return err
 	}
@@ -325,7 +326,7 @@ func (c *Config) blamed(group, index int, err *generate.Error) string {
 	if path, has := c.pathOf(err.Option, group, index); has {
 		return path
 	}
-	if err.Option == generate.OptionOperatorGroup { // it has the name of its namespace then
+	if err.Option == option.OperatorGroup { // it has the name of its namespace then
 		return at(group, -1, "namespace")
 	}
 	return at(group, index, "")

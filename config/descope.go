@@ -12,6 +12,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/installs"
 	"github.com/olmgen/olmgen/manifest"
@@ -53,9 +54,9 @@ func (c *Config) advice(all []*loaded, results []*generate.Result, i int) []mani
 }
 
 // binding are the options that say where a descoped operator is bound.
-var binding = []manifest.Option{generate.OptionBindNamespaces, generate.OptionBindAll, generate.OptionBindCluster,
-	generate.OptionBindInternal, generate.OptionBindNone, generate.OptionTenants, generate.OptionOperatorGroup,
-	generate.OptionTargetNamespaces}
+var binding = []manifest.Option{option.BindNamespaces, option.BindAll, option.BindCluster,
+	option.BindInternal, option.BindNone, option.Tenants, option.OperatorGroup,
+	option.TargetNamespaces}
 
 // OpenSteps returns the steps of an advice that are still to be taken. A step about an option is not, once that is
 // given; of those that bind the operator one is enough. The bound namespaces, "" for all, must include those that the
@@ -64,7 +65,7 @@ func OpenSteps(steps []manifest.Message, known []installs.Install, given func(ma
 	bound []string) (open []manifest.Message) {
 	binds := slices.ContainsFunc(binding, given)
 	done := func(o manifest.Option) bool {
-		return given(o) || binds && (o == generate.OptionBindNamespaces || o == generate.OptionBindAll)
+		return given(o) || binds && (o == option.BindNamespaces || o == option.BindAll)
 	}
 	unbound := func(namespace string) bool { return !slices.Contains(bound, namespace) }
 	for _, s := range steps {

@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/parallel"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/whole"
@@ -289,11 +290,11 @@ func (b Bundle) options(o *generate.Options) {
 // withDefaults returns the settings with the defaults that the profile uses. Its profile is never empty.
 func (s Settings) withDefaults(defaults Settings) Settings {
 	s.Profile = cmp.Or(s.Profile, defaults.Profile, generate.ProfileOLM)
-	inherit(&s.Names, defaults.Names, s.Profile, generate.OptionNames)
-	inherit(&s.CopiedCSVs, defaults.CopiedCSVs, s.Profile, generate.OptionCopiedCSVs)
+	inherit(&s.Names, defaults.Names, s.Profile, option.Names)
+	inherit(&s.CopiedCSVs, defaults.CopiedCSVs, s.Profile, option.CopiedCSVs)
 	s.Certs.inherit(defaults.Certs, s.Profile)
-	inherit(&s.ConvertCRDs, defaults.ConvertCRDs, s.Profile, generate.OptionConvertCRDs)
-	inherit(&s.NetworkPolicies, defaults.NetworkPolicies, s.Profile, generate.OptionNetworkPolicies)
+	inherit(&s.ConvertCRDs, defaults.ConvertCRDs, s.Profile, option.ConvertCRDs)
+	inherit(&s.NetworkPolicies, defaults.NetworkPolicies, s.Profile, option.NetworkPolicies)
 	s.AllowUnsupported = cmp.Or(s.AllowUnsupported, defaults.AllowUnsupported)
 	s.Templates = cmp.Or(s.Templates, defaults.Templates)
 	if s.Suppress == nil {
@@ -311,16 +312,16 @@ func (c *Certs) inherit(defaults Certs, profile generate.Profile) {
 		return // the rest belongs to that provider
 	}
 	if c.Provider == generate.CertsManager {
-		inherit(&c.Issuer, defaults.Issuer, profile, generate.OptionIssuer)
+		inherit(&c.Issuer, defaults.Issuer, profile, option.Issuer)
 	}
 	if c.Provider == generate.CertsUser {
-		inherit(&c.Secret, defaults.Secret, profile, generate.OptionCertSecret)
-		inherit(&c.CABundleFile, defaults.CABundleFile, profile, generate.OptionCABundle)
+		inherit(&c.Secret, defaults.Secret, profile, option.CertSecret)
+		inherit(&c.CABundleFile, defaults.CABundleFile, profile, option.CABundle)
 	}
 }
 
 // inherit fills the gap of an option that the profile has a use for.
-func inherit[T comparable](field *T, value T, profile generate.Profile, option generate.Option) {
+func inherit[T comparable](field *T, value T, profile generate.Profile, option manifest.Option) {
 	for o := range all(settings) {
 		if o.ID == option && o.Uses(profile) {
 			*field = cmp.Or(*field, value)

@@ -16,15 +16,15 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
 // notOfGenerate are the options of other packages.
-var notOfGenerate = []manifest.Option{optionSuppress, bundle.OptionPackage, bundle.OptionVersion, bundle.OptionAllowUnsupported,
-	OptionLayout, OptionHelmCRDs, OptionKubeVersion}
+var notOfGenerate = []manifest.Option{option.Suppress, option.Package, option.Version, option.AllowUnsupported,
+	option.Layout, option.HelmCRDs, option.KubeVersion}
 
 // docs/profiles.md ends with the options that are not for all profiles. "make docs" writes it.
 func TestPage(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
@@ -179,7 +180,7 @@ func (c *Config) addWarnings(r *Rendered, all []*loaded, results []*generate.Res
 			}
 			if w.Fails {
 				err := manifest.WithHint(w.Error, "ship what is missing with the operator, or accept "+w.Class,
-					optionSuppress)
+					option.Suppress)
 				r.Refused = cmp.Or(r.Refused, c.explain(at(l.group, l.index, ""), l.group, l.index, err))
 				continue
 			}
@@ -201,7 +202,7 @@ func (c *Config) addWarnings(r *Rendered, all []*loaded, results []*generate.Res
 		notes := slices.Concat(results[i].Notes, c.advice(all, results, i))
 		if l.Options.Certs == generate.CertsManager && !l.Options.Profile.HandsOver() && NeedsItself(l.Bundle) {
 			notes = append(notes,
-				manifest.Message{Msg: ownCertificates, Options: []manifest.Option{generate.OptionCerts}})
+				manifest.Message{Msg: ownCertificates, Options: []manifest.Option{option.Certs}})
 		}
 		if need := results[i].PodSecurity.Need(results[i].Namespace); need != "" && !labelled(results, results[i]) {
 			notes = append(notes, manifest.Message{Msg: need})
@@ -241,7 +242,7 @@ func (c *Config) warnOfReleases(r *Rendered) error {
 	warnings, crds, err := r.ReleaseWarnings(r.Files)
 	var about []manifest.Option
 	if crds {
-		about = append(about, OptionHelmCRDs)
+		about = append(about, option.HelmCRDs)
 	}
 	for _, w := range warnings {
 		r.Warnings = append(r.Warnings, Warning{Message: WithOptionNames(w, about, c.namer(-1, -1))})

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/base/option"
 )
 
 const shippedRole = `
@@ -105,7 +106,7 @@ func TestClusterObjectsFromRefused(t *testing.T) {
 		var refused *Error
 		if !errors.As(err, &refused) || !strings.Contains(err.Error(), c.want) || refused.Hint() == "" {
 			t.Errorf("%s: %v, want %q and a hint", name, err, c.want)
-		} else if len(refused.About()) == 0 || refused.About()[0] != OptionClusterObjectsFrom {
+		} else if len(refused.About()) == 0 || refused.About()[0] != option.ClusterObjectsFrom {
 			t.Errorf("%s: the hint does not name the option: %v", name, refused.About())
 		}
 	}

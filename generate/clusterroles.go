@@ -11,11 +11,12 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/views"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/templates"
 )
 
 const suffixCRDView = "crdview"
@@ -39,11 +40,11 @@ func aggregatedClusterRoles(r *rendering) {
 		return
 	}
 	for _, suffix := range suffixes {
-		view := templates.GroupRole{Name: r.names.groupRole(suffix), Selectors: r.selectors(suffix)}
+		view := views.GroupRole{Name: r.names.groupRole(suffix), Selectors: r.selectors(suffix)}
 		if r.names.withoutOLM() && !r.options.neighbors.olmGroup { // several operators may share the group
 			view.Ownership = r.names.recommended(r.options.OperatorGroup)
 		} else if view.Managed = r.names.olm(); !r.names.ownerless() {
-			view.Owner = &templates.Owner{Name: r.options.OperatorGroup, Namespace: r.options.Namespace}
+			view.Owner = &views.Owner{Name: r.options.OperatorGroup, Namespace: r.options.Namespace}
 		}
 		r.author("aggregated-clusterrole.yaml", clusterRole(view.Name), view)
 	}
@@ -51,16 +52,16 @@ func aggregatedClusterRoles(r *rendering) {
 
 // selectors returns the labels that an aggregated ClusterRole selects: the group's one and those of the groups that
 // bring the ClusterRoles of its APIs, or, as OLM does, one for each API, sorted.
-func (r *rendering) selectors(suffix string) []templates.Aggregate {
+func (r *rendering) selectors(suffix string) []views.Aggregate {
 	if !r.names.olm() {
-		out := []templates.Aggregate{*r.names.aggregate("", suffix)}
+		out := []views.Aggregate{*r.names.aggregate("", suffix)}
 		for _, group := range r.options.neighbors.labels {
-			out = append(out, templates.Aggregate{To: suffix, Value: group})
+			out = append(out, views.Aggregate{To: suffix, Value: group})
 		}
 		return out
 	}
-	out := lists.Map(r.groupAPIs(), func(gvk string) templates.Aggregate { return *r.names.aggregate(gvk, suffix) })
-	slices.SortFunc(out, func(a, b templates.Aggregate) int { return strings.Compare(a.To, b.To) })
+	out := lists.Map(r.groupAPIs(), func(gvk string) views.Aggregate { return *r.names.aggregate(gvk, suffix) })
+	slices.SortFunc(out, func(a, b views.Aggregate) int { return strings.Compare(a.To, b.To) })
 	return slices.Compact(out)
 }
 
@@ -75,16 +76,16 @@ func apiClusterRoles(r *rendering) {
 			continue // OLM leaves an APIService's group out of the name, and the last one of a name stays
 		}
 		for _, suffix := range suffixes {
-			view := templates.APIRole{Group: a.Group, Resource: a.Plural, Verbs: verbs[suffix], Shared: r.shared(a)}
+			view := views.APIRole{Group: a.Group, Resource: a.Plural, Verbs: verbs[suffix], Shared: r.shared(a)}
 			r.apiClusterRole(a, suffix, suffix, view)
 		}
 		if a.CRD != "" && r.options.Profile != ProfileClusterExtension {
-			r.apiClusterRole(a, suffixCRDView, "view", templates.APIRole{CRD: a.CRD})
+			r.apiClusterRole(a, suffixCRDView, "view", views.APIRole{CRD: a.CRD})
 		}
 	}
 }
 
-func (r *rendering) apiClusterRole(a olm.API, suffix, aggregateTo string, view templates.APIRole) {
+func (r *rendering) apiClusterRole(a olm.API, suffix, aggregateTo string, view views.APIRole) {
 	view.Name, view.Managed = r.names.apiRole(a, suffix), r.names.olm()
 	internal := r.internal(a)
 	if !internal {
@@ -119,7 +120,7 @@ func userClusterRoles(r *rendering) {
 			if suffix == "view" && rbac.Has([]string{a.Group}, "") && rbac.Has([]string{a.Plural}, "secrets") {
 				continue // a CSV can claim to own Secrets
 			}
-			view := templates.APIRole{Ownership: r.descopedLabels("user-" + suffix), Name: r.names.apiRole(a, suffix),
+			view := views.APIRole{Ownership: r.descopedLabels("user-" + suffix), Name: r.names.apiRole(a, suffix),
 				Group: a.Group, Resource: a.Plural, Verbs: userVerbs[suffix], Shared: r.shared(a),
 				Operator: r.bundle.Package, Description: fmt.Sprintf("%s of %s.%s, an API of the operator %s", suffix,
 					a.Plural, a.Group, cmp.Or(r.csv.Spec.DisplayName, r.bundle.Package))}
@@ -180,7 +181,7 @@ func (r *rendering) noteAggregation() {
 	o := r.options
 	if len(o.Descoped.AggregateTo) == 0 && o.OperatorGroup == "" && r.providedToAll() &&
 		slices.ContainsFunc(r.apis, func(a olm.API) bool { return !r.internal(a) }) {
-		r.notes = append(r.notes, manifest.Message{Options: []Option{OptionAggregateTo, OptionBindNone},
+		r.notes = append(r.notes, manifest.Message{Options: []manifest.Option{option.AggregateTo, option.BindNone},
 			Msg: "the operator supports AllNamespaces only, so it provides its APIs to all users by default: " +
 				"its user roles are aggregated to admin, edit and view, and it is " + r.boundText()})
 	}
@@ -228,7 +229,7 @@ func internalRoles(r *rendering) {
 	}
 	internal := r.internalAPIs()
 	if len(internal) == 0 {
-		r.fail(refuseOption(OptionBindInternal, "leave it out",
+		r.fail(refuseOption(option.BindInternal, "leave it out",
 			"%s names no internal API of its own in the annotation %s", r.csv.Name, olm.AnnotationInternalObjects))
 	}
 	for _, a := range r.accounts() {
@@ -251,7 +252,7 @@ func (r *rendering) internalRole(a *account, internal []string, namespace, suffi
 	}
 	name := r.names.unusedName(r.names.account(a.name) + suffix)
 	labels := r.descopedLabels("internal")
-	role := templates.Role{Ownership: labels, Name: name, Rules: rbac.Values(granted)}
+	role := views.Role{Ownership: labels, Name: name, Rules: rbac.Values(granted)}
 	r.author("clusterrole.yaml", clusterRole(name), role)
 	r.bindIn(namespace, name, labels, a.name)
 }

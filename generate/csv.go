@@ -12,8 +12,8 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
+	"github.com/olmgen/olmgen/internal/views"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/templates"
 )
 
 const annotationApplied = corev1.LastAppliedConfigAnnotation
@@ -61,7 +61,7 @@ func clusterServiceVersion(r *rendering) {
 			r.csv.Name))
 	}
 	r.author("clusterserviceversion.yaml", r.csvID(r.options.Namespace),
-		templates.ClusterServiceVersion{Name: r.csv.Name, Namespace: r.options.Namespace, Labels: r.csv.Labels,
+		views.ClusterServiceVersion{Name: r.csv.Name, Namespace: r.options.Namespace, Labels: r.csv.Labels,
 			Annotations: r.csv.Annotations, Spec: manifest.Text(manifest.Block(spec, 2))})
 }
 
@@ -106,7 +106,7 @@ func copiedCSVs(r *rendering) {
 		return
 	}
 	spec := r.csvSpec()
-	view := templates.ClusterServiceVersion{Name: r.csv.Name, Labels: map[string]string{},
+	view := views.ClusterServiceVersion{Name: r.csv.Name, Labels: map[string]string{},
 		Annotations: maps.Clone(r.csv.Annotations)}
 	for k, v := range r.csv.Labels {
 		if !strings.HasPrefix(k, olm.LabelComponent) {
@@ -125,7 +125,7 @@ func copiedCSVs(r *rendering) {
 			r.author("clusterserviceversion.yaml", r.csvID(ns), view)
 			continue
 		}
-		r.author("copied-clusterserviceversion-stub.yaml", r.csvID(ns), templates.CopiedClusterServiceVersion{
+		r.author("copied-clusterserviceversion-stub.yaml", r.csvID(ns), views.CopiedClusterServiceVersion{
 			Name: view.Name, Namespace: ns, Labels: view.Labels, OperatorGroup: view.Annotations[olm.AnnotationGroup],
 			OperatorNamespace: view.Annotations[olm.AnnotationNamespace], Spec: view.Spec})
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/views"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/templates"
 )
 
 const envCondition = "OPERATOR_CONDITION_NAME"
@@ -60,7 +60,7 @@ func (r *rendering) deployment(d v1alpha1.StrategyDeploymentSpec) {
 	value, err := olm.Value(spec)
 	r.fail(err)
 	olm.TrimDeployment(value)
-	view := templates.Deployment{Name: d.Name, Namespace: r.options.Namespace, Labels: labels,
+	view := views.Deployment{Name: d.Name, Namespace: r.options.Namespace, Labels: labels,
 		Annotations: deployment.Annotations, Spec: value}
 	r.author("deployment.yaml",
 		Object{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment", Namespace: view.Namespace,
@@ -117,14 +117,14 @@ func operatorCondition(r *rendering) {
 	r.author("operatorcondition.yaml",
 		Object{APIVersion: "operators.coreos.com/v2", Kind: "OperatorCondition", Namespace: ns, Name: r.csv.Name,
 			Label: r.names.base},
-		templates.OperatorCondition{Name: r.csv.Name, Namespace: ns, Deployments: deployed, ServiceAccounts: accounts})
+		views.OperatorCondition{Name: r.csv.Name, Namespace: ns, Deployments: deployed, ServiceAccounts: accounts})
 	rules := rbac.Values([]rbacv1.PolicyRule{{Verbs: []string{"get", "update", "patch"}, APIGroups: []string{olm.Group},
 		Resources: []string{"operatorconditions"}, ResourceNames: []string{r.csv.Name}}})
-	subjects := lists.Map(accounts, func(a string) templates.Subject {
+	subjects := lists.Map(accounts, func(a string) views.Subject {
 		if r.names.olm() {
-			return templates.Subject{Name: a}
+			return views.Subject{Name: a}
 		}
-		return templates.Subject{Name: a, Namespace: ns}
+		return views.Subject{Name: a, Namespace: ns}
 	})
 	labels := r.names.managed()
 	r.roleAndBinding(ns, r.names.condition(), rules, labels, labels, subjects)

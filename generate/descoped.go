@@ -11,9 +11,10 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
-	"github.com/olmgen/olmgen/templates"
+	"github.com/olmgen/olmgen/internal/views"
 )
 
 // Descoped holds the options of ProfileDescoped. They are decisions of the administrator.
@@ -105,37 +106,37 @@ func (o Options) CheckDescoped() error {
 	grouped := o.OperatorGroup != ""
 	switch {
 	case o.Names == NamesOLM:
-		return refuseOption(OptionNames, "leave it out", "OLM makes no descoped objects, so it has no names for them")
+		return refuseOption(option.Names, "leave it out", "OLM makes no descoped objects, so it has no names for them")
 	case o.InstallMode != "":
-		return refuseOption(OptionInstallMode, "say where it may work",
+		return refuseOption(option.InstallMode, "say where it may work",
 			"a descoped operator has no install mode: it serves the whole cluster").
-			with(OptionBindNamespaces, OptionBindAll)
+			with(option.BindNamespaces, option.BindAll)
 	case o.Selector != nil, o.Static, len(o.StaticProvidedAPIs) > 0, o.ServiceAccount != "",
 		len(o.CopiedCSVNamespaces) > 0:
 		return refuse("give only the name and the target namespaces of a group",
 			"the profile descoped has no OperatorGroup object and no copied CSVs")
 	case !grouped && len(o.TargetNamespaces) > 0:
-		return refuseOption(OptionTargetNamespaces, "name the namespaces to bind in, or the group",
-			"target namespaces are those of an OperatorGroup, and none is given").with(OptionBindNamespaces,
-			OptionOperatorGroup)
+		return refuseOption(option.TargetNamespaces, "name the namespaces to bind in, or the group",
+			"target namespaces are those of an OperatorGroup, and none is given").with(option.BindNamespaces,
+			option.OperatorGroup)
 	case grouped && (d.BindAll || len(d.BindNamespaces) > 0):
 		return refuse("leave out the OperatorGroup, or where else the operator is bound",
 			"the namespaces of OperatorGroup %q decide where the operator is bound", o.OperatorGroup).
-			with(OptionOperatorGroup, OptionBindNamespaces, OptionBindAll)
+			with(option.OperatorGroup, option.BindNamespaces, option.BindAll)
 	case d.BindNone && (d.binds() || grouped):
-		return refuseOption(OptionBindNone, "leave it out", "another option says where the operator is bound")
+		return refuseOption(option.BindNone, "leave it out", "another option says where the operator is bound")
 	case d.BindCluster && (d.BindAll || grouped && len(o.TargetNamespaces) == 0):
-		return refuseOption(OptionBindCluster, "leave it out",
+		return refuseOption(option.BindCluster, "leave it out",
 			"the operator is bound in all namespaces, which includes what is cluster-scoped")
 	case d.BindAll && len(d.BindNamespaces) > 0:
 		return refuse("choose one", "the operator is bound in all namespaces, so it needs no binding in single ones").
-			with(OptionBindAll, OptionBindNamespaces)
+			with(option.BindAll, option.BindNamespaces)
 	}
 	return cmp.Or(
-		checkWord(OptionSplit, "split", d.Split, Splits),
-		checkWord(OptionStatus, "status", d.Status, Statuses),
+		checkWord(option.Split, "split", d.Split, Splits),
+		checkWord(option.Status, "status", d.Status, Statuses),
 		d.checkAggregateTo(),
-		checkNamespaces(OptionBindNamespaces, "namespace to bind in", d.BindNamespaces),
+		checkNamespaces(option.BindNamespaces, "namespace to bind in", d.BindNamespaces),
 	)
 }
 
@@ -144,7 +145,7 @@ func (o Options) checkNotDescoped() error {
 	d := o.Descoped
 	if d.BindAll || d.BindNone || d.BindCluster || d.BindInternal || len(d.BindNamespaces) > 0 || d.Split != "" ||
 		d.Status != "" || len(d.AggregateTo) > 0 && o.Profile != ProfilePlain {
-		return refuseOption(OptionProfile, "choose that profile",
+		return refuseOption(option.Profile, "choose that profile",
 			"binding in namespaces, splitting and aggregating need the profile descoped")
 	}
 	return d.checkAggregateTo()
@@ -152,10 +153,10 @@ func (o Options) checkNotDescoped() error {
 
 func (d Descoped) checkAggregateTo() error {
 	if slices.Contains(d.AggregateTo, NoRole) && len(d.AggregateTo) > 1 {
-		return refuseOption(OptionAggregateTo, "", "aggregate to: %s cannot be given with other roles", NoRole)
+		return refuseOption(option.AggregateTo, "", "aggregate to: %s cannot be given with other roles", NoRole)
 	}
 	for _, role := range d.AggregateTo {
-		if err := checkWord(OptionAggregateTo, "default role", role, append(DefaultRoles, NoRole)); err != nil {
+		if err := checkWord(option.AggregateTo, "default role", role, append(DefaultRoles, NoRole)); err != nil {
 			return err
 		}
 	}
@@ -237,7 +238,7 @@ func (r *rendering) accounts() []*account {
 
 // descopedLabels returns the labels of a ClusterRole and of its bindings. They say what the role is for: required and
 // optional follow the plan's convention, and status is the plan's exception.
-func (r *rendering) descopedLabels(what string) templates.Ownership {
+func (r *rendering) descopedLabels(what string) views.Ownership {
 	labels := r.names.owned()
 	labels.Descoped = what
 	return labels
@@ -252,7 +253,7 @@ type workRole struct {
 
 // labels are those of a ClusterRole and of its bindings. The plan counts ClusterRoles, one being required: what only a
 // ClusterRoleBinding grants of the required rules is required too.
-func (w workRole) labels(r *rendering) templates.Ownership {
+func (w workRole) labels(r *rendering) views.Ownership {
 	what := "required"
 	if w.optional != "" {
 		what = "optional"
@@ -282,7 +283,7 @@ func (r *rendering) workRoles() []workRole {
 
 func workClusterRoles(r *rendering) {
 	for _, w := range r.workRoles() {
-		view := templates.Role{Ownership: w.labels(r), Name: w.name, Rules: rbac.Values(w.rules)}
+		view := views.Role{Ownership: w.labels(r), Name: w.name, Rules: rbac.Values(w.rules)}
 		r.author("clusterrole.yaml", clusterRole(w.name), view)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
@@ -78,13 +79,13 @@ func (r *rendering) warnClusterRules(a *account) {
 		}
 	}
 	if !r.options.Descoped.BindCluster {
-		r.warnClusterRule(a, cluster, "is", "", OptionBindCluster)
-		r.warnClusterRule(a, wildcards, "may be", "if so, ", OptionBindCluster)
+		r.warnClusterRule(a, cluster, "is", "", option.BindCluster)
+		r.warnClusterRule(a, wildcards, "may be", "if so, ", option.BindCluster)
 	}
-	r.warnClusterRule(a, unknown, "may be", "if so, ", OptionBindAll)
+	r.warnClusterRule(a, unknown, "may be", "if so, ", option.BindAll)
 }
 
-func (r *rendering) warnClusterRule(a *account, c clusterOnly, is, so string, option Option) {
+func (r *rendering) warnClusterRule(a *account, c clusterOnly, is, so string, option manifest.Option) {
 	if len(c.names) == 0 {
 		return
 	}
@@ -132,7 +133,7 @@ func (r *rendering) warnOwnNamespace(a *account) {
 	if !own && i >= 0 {
 		r.warn(bundle.WarnOwnNamespace, about(r.bundle.CSVObject.Errorf(a.requested[i].field,
 			"account %s has no permissions in the operator's own namespace, where it most likely elects a leader: "+
-				"bind it in %s too", a.name, r.options.Namespace), OptionBindNamespaces))
+				"bind it in %s too", a.name, r.options.Namespace), option.BindNamespaces))
 	}
 }
 
@@ -191,7 +192,7 @@ func (r *rendering) noteStatus() {
 			}
 		}
 		if len(names) > 0 {
-			r.notes = append(r.notes, manifest.Message{Options: []Option{OptionStatus},
+			r.notes = append(r.notes, manifest.Message{Options: []manifest.Option{option.Status},
 				Msg: fmt.Sprintf("account %s may get and update the status of %s in all namespaces, as the descoping "+
 					"plan expects: its CSV asks for less", account.name, strings.Join(names, ", "))})
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -46,17 +47,17 @@ func (o Options) targets(csv *v1alpha1.ClusterServiceVersion) (v1alpha1.InstallM
 	}
 	if err := supports.Supports(o.Namespace, targets); err != nil {
 		if len(supports) == 0 {
-			return "", nil, refuse(descopedHint, "%s: %v", unsupportedOperatorGroup, err).with(OptionProfile)
+			return "", nil, refuse(descopedHint, "%s: %v", unsupportedOperatorGroup, err).with(option.Profile)
 		}
 		return "", nil, refuse(supportedHint(supports), "%s: %v", unsupportedOperatorGroup, err).
-			with(OptionInstallMode, OptionTargetNamespaces)
+			with(option.InstallMode, option.TargetNamespaces)
 	}
 	if len(o.CopiedCSVNamespaces) > 0 && mode != v1alpha1.InstallModeTypeAllNamespaces {
-		return "", nil, refuseOption(OptionCopiedCSVNamespaces, "leave them out",
+		return "", nil, refuseOption(option.CopiedCSVNamespaces, "leave them out",
 			"only AllNamespaces takes namespaces for copied CSVs: with %s each target namespace gets a copy", mode)
 	}
 	if slices.Contains(o.CopiedCSVNamespaces, o.Namespace) {
-		return "", nil, refuseOption(OptionCopiedCSVNamespaces, "",
+		return "", nil, refuseOption(option.CopiedCSVNamespaces, "",
 			"the operator's own namespace %q has the CSV itself, no copy of it", o.Namespace)
 	}
 	return mode, targets, nil
@@ -73,7 +74,7 @@ func supported(csv *v1alpha1.ClusterServiceVersion) v1alpha1.InstallModeSet {
 func (o Options) mode(supports v1alpha1.InstallModeSet, targets []string) (v1alpha1.InstallModeType, error) {
 	switch {
 	case o.InstallMode != "":
-		return o.InstallMode, checkWord(OptionInstallMode, "install mode", o.InstallMode, bundle.InstallModes)
+		return o.InstallMode, checkWord(option.InstallMode, "install mode", o.InstallMode, bundle.InstallModes)
 	case len(targets) == 1 && targets[0] == o.Namespace:
 		return v1alpha1.InstallModeTypeOwnNamespace, nil
 	case len(targets) == 1:
@@ -81,9 +82,9 @@ func (o Options) mode(supports v1alpha1.InstallModeSet, targets []string) (v1alp
 	case len(targets) > 1:
 		return v1alpha1.InstallModeTypeMultiNamespace, nil
 	case o.Selector != nil:
-		return "", refuseOption(OptionSelector, "name them",
+		return "", refuseOption(option.Selector, "name them",
 			"no targetNamespaces are matched operatorgroups namespace selection: the namespaces behind a selector "+
-				"can't be known offline").with(OptionTargetNamespaces)
+				"can't be known offline").with(option.TargetNamespaces)
 	case supports[v1alpha1.InstallModeTypeAllNamespaces]:
 		return v1alpha1.InstallModeTypeAllNamespaces, nil
 	case supports[v1alpha1.InstallModeTypeOwnNamespace]:
@@ -91,7 +92,7 @@ func (o Options) mode(supports v1alpha1.InstallModeSet, targets []string) (v1alp
 	}
 	if len(supports) == 0 {
 		return "", refuse(descopedHint, "the operator supports no install mode, because spec.installModes is empty").
-			with(OptionProfile)
+			with(option.Profile)
 	}
 	if !slices.ContainsFunc(bundle.InstallModes, func(m v1alpha1.InstallModeType) bool { return supports[m] }) {
 		return "", refuse("mark one as supported there",
@@ -99,7 +100,7 @@ func (o Options) mode(supports v1alpha1.InstallModeSet, targets []string) (v1alp
 	}
 	return "", refuse(supportedHint(supports),
 		"the operator supports neither AllNamespaces nor OwnNamespace, so its target namespaces must be given").
-		with(OptionInstallMode, OptionTargetNamespaces)
+		with(option.InstallMode, option.TargetNamespaces)
 }
 
 // checkTargets refuses targets that do not fit the install mode that was asked for.
@@ -108,29 +109,29 @@ func (o Options) checkTargets(mode v1alpha1.InstallModeType, targets []string) e
 	switch mode {
 	case v1alpha1.InstallModeTypeAllNamespaces:
 		if n > 0 || o.Selector != nil {
-			return refuseOption(OptionInstallMode, "leave out the targets, or choose another install mode",
+			return refuseOption(option.InstallMode, "leave out the targets, or choose another install mode",
 				"AllNamespaces has no target namespaces and no selector")
 		}
 	case v1alpha1.InstallModeTypeOwnNamespace:
 		if n > 1 || n == 1 && !own {
-			return refuseOption(OptionTargetNamespaces, "leave it out, or choose another install mode",
+			return refuseOption(option.TargetNamespaces, "leave it out, or choose another install mode",
 				"OwnNamespace has one target namespace, the operator's own, %s",
-				o.Namespace).with(OptionTargetNamespaces, OptionInstallMode)
+				o.Namespace).with(option.TargetNamespaces, option.InstallMode)
 		}
 	case v1alpha1.InstallModeTypeSingleNamespace:
 		if n != 1 {
-			return refuseOption(OptionInstallMode, "name one",
-				"SingleNamespace needs exactly one target namespace, not %d", n).with(OptionTargetNamespaces)
+			return refuseOption(option.InstallMode, "name one",
+				"SingleNamespace needs exactly one target namespace, not %d", n).with(option.TargetNamespaces)
 		}
 		if own {
-			return refuseOption(OptionInstallMode, "use OwnNamespace",
+			return refuseOption(option.InstallMode, "use OwnNamespace",
 				"SingleNamespace needs a target namespace other than the operator's own, %s", o.Namespace)
 		}
 	case v1alpha1.InstallModeTypeMultiNamespace:
 		if n < 2 {
-			return refuseOption(OptionInstallMode, "name them",
+			return refuseOption(option.InstallMode, "name them",
 				"MultiNamespace needs at least two target namespaces, not %d: OLM asks for another install mode then",
-				n).with(OptionTargetNamespaces)
+				n).with(option.TargetNamespaces)
 		}
 	}
 	return nil

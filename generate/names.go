@@ -15,7 +15,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/olm"
-	"github.com/olmgen/olmgen/templates"
+	"github.com/olmgen/olmgen/internal/views"
 )
 
 // names makes the names and labels of generated objects, stable ones or OLM's.
@@ -74,20 +74,20 @@ func (n names) ownerless() bool { return n.olm() && n.profile == ProfilePlain }
 // owned returns the labels of an object that belongs to the CSV or, without a CSV, to the package. With OLM's names
 // there is no CSV in profile plain: OLM deletes by the labels of an owner that is not there (OLM:
 // pkg/controller/operators/olm/operator.go, processFinalizer and syncAPIService).
-func (n names) owned() templates.Ownership {
+func (n names) owned() views.Ownership {
 	if n.withoutOLM() {
 		return n.recommended(n.partOf)
 	}
 	if n.ownerless() {
-		return templates.Ownership{Managed: true}
+		return views.Ownership{Managed: true}
 	}
-	return templates.Ownership{Managed: n.olm(), Owner: &templates.Owner{Name: n.csv.Name, Namespace: n.namespace}}
+	return views.Ownership{Managed: n.olm(), Owner: &views.Owner{Name: n.csv.Name, Namespace: n.namespace}}
 }
 
 // managed are the labels of what OLM marks as its own but not as the CSV's; stable names mark it as the CSV's.
-func (n names) managed() templates.Ownership {
+func (n names) managed() views.Ownership {
 	if n.olm() {
-		return templates.Ownership{Managed: true}
+		return views.Ownership{Managed: true}
 	}
 	return n.owned()
 }
@@ -95,11 +95,11 @@ func (n names) managed() templates.Ownership {
 // recommended are Kubernetes' recommended labels
 // (kubernetes.io/docs/concepts/overview/working-with-objects/common-labels) of what is part of an application. A name
 // that cannot be a label value is left out.
-func (n names) recommended(application string) templates.Ownership {
+func (n names) recommended(application string) views.Ownership {
 	if len(validation.IsValidLabelValue(application)) > 0 {
-		return templates.Ownership{}
+		return views.Ownership{}
 	}
-	return templates.Ownership{Olmgen: true, PartOf: application}
+	return views.Ownership{Olmgen: true, PartOf: application}
 }
 
 // groupRole names an OperatorGroup's ClusterRole: <group>-admin, as in the OperatorGroup design document, or OLM's
@@ -113,11 +113,11 @@ func (n names) groupRole(suffix string) string {
 
 // aggregate is the label by which an OperatorGroup's ClusterRole finds those of an API: one of the group, or OLM's one
 // of the API.
-func (n names) aggregate(gvk, suffix string) *templates.Aggregate {
+func (n names) aggregate(gvk, suffix string) *views.Aggregate {
 	if n.olm() {
-		return &templates.Aggregate{To: fnvHex(gvk) + "-" + suffix, Value: "true"}
+		return &views.Aggregate{To: fnvHex(gvk) + "-" + suffix, Value: "true"}
 	}
-	return &templates.Aggregate{To: suffix, Value: n.group}
+	return &views.Aggregate{To: suffix, Value: n.group}
 }
 
 // apiRole names the ClusterRole of a provided API. OLM leaves an APIService's group out of it.
@@ -224,7 +224,7 @@ func (n names) delegator(s *serving) string {
 	return n.clusterName(s.service + "-auth-delegator")
 }
 
-func (n names) roleLabels(g grant) templates.Ownership {
+func (n names) roleLabels(g grant) views.Ownership {
 	labels := n.owned()
 	if n.olm() {
 		labels.Hash = contentHash(g.Rules)
@@ -232,7 +232,7 @@ func (n names) roleLabels(g grant) templates.Ownership {
 	return labels
 }
 
-func (n names) bindingLabels(g grant, kind string) templates.Ownership {
+func (n names) bindingLabels(g grant, kind string) views.Ownership {
 	labels := n.owned()
 	if n.olm() {
 		labels.Hash = contentHash(struct {

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/views"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/templates"
 )
 
 // networkPolicies adds a policy for each Deployment, which denies what its pods are not known to need. It lets them
@@ -32,7 +32,7 @@ func networkPolicies(r *rendering) {
 		}
 		selector, err := manifest.Typed(d.Spec.Selector)
 		r.fail(err)
-		view := templates.NetworkPolicy{Ownership: r.names.managed(), Name: d.Name + "-network",
+		view := views.NetworkPolicy{Ownership: r.names.managed(), Name: d.Name + "-network",
 			Namespace: r.options.Namespace, Selector: selector, Ports: served(&d.Spec.Template, objects)}
 		r.author("networkpolicy.yaml", Object{APIVersion: networkingv1.SchemeGroupVersion.String(),
 			Kind: "NetworkPolicy", Namespace: view.Namespace, Name: view.Name}, view)
@@ -41,10 +41,10 @@ func networkPolicies(r *rendering) {
 
 // served returns the ports of pods behind Services, and those that are named metrics, for which operators make Services
 // themselves.
-func served(pod *corev1.PodTemplateSpec, objects []*manifest.Object) (ports []templates.NetworkPort) {
-	named := func(protocol corev1.Protocol, port intstr.IntOrString) templates.NetworkPort {
-		return templates.NetworkPort{Protocol: string(cmp.Or(protocol, corev1.ProtocolTCP)),
-			Port: templates.PortOf(0, port).TargetPort}
+func served(pod *corev1.PodTemplateSpec, objects []*manifest.Object) (ports []views.NetworkPort) {
+	named := func(protocol corev1.Protocol, port intstr.IntOrString) views.NetworkPort {
+		return views.NetworkPort{Protocol: string(cmp.Or(protocol, corev1.ProtocolTCP)),
+			Port: views.PortOf(0, port).TargetPort}
 	}
 	for _, o := range objects {
 		var s corev1.Service

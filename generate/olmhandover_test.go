@@ -11,6 +11,8 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/base/option"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // inChannels returns a bundle that OLM would install in every mode, in the given channels.
@@ -384,7 +386,7 @@ func TestCatalogSourceNamespace(t *testing.T) {
 		}
 		notes := 0
 		for _, n := range result.Notes {
-			if strings.HasPrefix(n.Msg, "the CatalogSource is in openshift-marketplace,") && slices.Equal(n.Options, []Option{OptionCatalogSource}) {
+			if strings.HasPrefix(n.Msg, "the CatalogSource is in openshift-marketplace,") && slices.Equal(n.Options, []manifest.Option{option.CatalogSource}) {
 				notes++
 			}
 		}

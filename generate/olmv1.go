@@ -13,11 +13,13 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate/olmv1"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/internal/installer"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/views"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -26,15 +28,15 @@ import (
 // names, copied CSVs) are not looked at.
 func renderOLMv1(b *bundle.Bundle, o Options) (*Result, error) {
 	if o.Certs == "" && len(b.CSV.Spec.WebhookDefinitions) > 0 {
-		return nil, refuseOption(OptionCerts, "choose cert-manager, service-ca or none",
+		return nil, refuseOption(option.Certs, "choose cert-manager, service-ca or none",
 			"%s serves %s and needs a certificate", b.CSV.Name, whatServes(b))
 	}
 	if !ProfileOLMv1.TakesCerts(o.Certs) {
-		return nil, refuseOption(OptionCerts, "choose cert-manager, service-ca or none",
+		return nil, refuseOption(option.Certs, "choose cert-manager, service-ca or none",
 			"OLM v1 has no certificate provider %q", o.Certs)
 	}
 	targets := o.TargetNamespaces
-	if err := cmp.Or(checkWord(OptionInstallMode, "install mode", o.InstallMode, bundle.InstallModes),
+	if err := cmp.Or(checkWord(option.InstallMode, "install mode", o.InstallMode, bundle.InstallModes),
 		o.checkTargets(o.InstallMode, targets)); err != nil {
 		return nil, err
 	}
@@ -71,7 +73,7 @@ func renderOLMv1(b *bundle.Bundle, o Options) (*Result, error) {
 func longNames(b *bundle.Bundle, objects []olmv1.Object) (out []bundle.Warning) {
 	const longest = 64
 	for _, x := range objects {
-		certificate, _ := x.View.(templates.Certificate)
+		certificate, _ := x.View.(views.Certificate)
 		name := certificate.CommonName
 		if len(name) <= longest {
 			continue
@@ -93,9 +95,9 @@ func refuseOLMv1(b *bundle.Bundle, err error, targets []string) *Error {
 		return refuse("", "%v", err)
 	case slices.Contains(modes, v1alpha1.InstallModeTypeOwnNamespace):
 		return refuse("choose OwnNamespace, or name a namespace", "%v", err).
-			with(OptionInstallMode, OptionTargetNamespaces)
+			with(option.InstallMode, option.TargetNamespaces)
 	}
-	return refuse("name a namespace", "%v", err).with(OptionTargetNamespaces)
+	return refuse("name a namespace", "%v", err).with(option.TargetNamespaces)
 }
 
 func objectOLMv1(x olmv1.Object, o Options) (Object, error) {
@@ -145,12 +147,12 @@ func extensionInstallable(r *rendering) {
 	switch {
 	case r.mode == v1alpha1.InstallModeTypeMultiNamespace:
 		r.fail(refuse("choose AllNamespaces, OwnNamespace or SingleNamespace",
-			"OLM v1 does not support MultiNamespace").with(OptionInstallMode, OptionTargetNamespaces))
+			"OLM v1 does not support MultiNamespace").with(option.InstallMode, option.TargetNamespaces))
 	case len(fit.Services(r.csv)) > 0:
-		r.fail(refuse(refusedByV1, "OLM v1 refuses %s: it serves APIs by APIServices", r.csv.Name).with(OptionProfile))
+		r.fail(refuse(refusedByV1, "OLM v1 refuses %s: it serves APIs by APIServices", r.csv.Name).with(option.Profile))
 	case len(badName) > 0:
 		r.fail(refuse(refusedByV1, "OLM v1 refuses the package name %q: %s", r.bundle.Package,
-			badName[0]).with(OptionProfile))
+			badName[0]).with(option.Profile))
 	}
 	r.renderedByV1()
 	if len(r.csv.Spec.WebhookDefinitions) > 0 {
@@ -187,26 +189,26 @@ func (r *rendering) renderedByV1() {
 	r.fail(err)
 	if r.byV1, err = olmv1.Render(r.bundle, o); err != nil {
 		r.fail(refuse(refusedByV1, "OLM v1 refuses %s: %s", r.csv.Name,
-			strings.ReplaceAll(err.Error(), "\n", "; ")).with(OptionProfile))
+			strings.ReplaceAll(err.Error(), "\n", "; ")).with(option.Profile))
 	}
 }
 
 func clusterExtension(r *rendering) {
 	o := r.options
 	const limit = 53 // of a Helm release's name (operator-controller: internal/operator-controller/applier/helm.go)
-	objectName := r.objectName(olm.KindClusterExtension, o.Extension.Name, OptionExtension)
+	objectName := r.objectName(olm.KindClusterExtension, o.Extension.Name, option.Extension)
 	if len(objectName) > limit {
-		r.fail(refuseOption(OptionExtension, "give a shorter one",
+		r.fail(refuseOption(option.Extension, "give a shorter one",
 			"ClusterExtension name %q is longer than %d characters: OLM v1 can't install it", objectName, limit))
 	}
 	r.checkVersionRange()
 	policies := []UpgradePolicy{UpgradeCatalogProvided, UpgradeSelfCertified}
-	r.fail(checkWord(OptionUpgradePolicy, "upgrade constraint policy", o.Extension.UpgradePolicy, policies))
+	r.fail(checkWord(option.UpgradePolicy, "upgrade constraint policy", o.Extension.UpgradePolicy, policies))
 	channels, config := r.extensionChannels(), r.extensionConfig()
 	if r.fitRelease(config) {
 		r.installer(objectName)
 	}
-	view := templates.ClusterExtension{Name: objectName, Namespace: o.Namespace, Package: r.bundle.Package,
+	view := views.ClusterExtension{Name: objectName, Namespace: o.Namespace, Package: r.bundle.Package,
 		Version: o.Extension.VersionRange, ServiceAccount: r.options.ServiceAccount,
 		UpgradeConstraintPolicy: string(o.Extension.UpgradePolicy), Channels: channels, Config: config}
 	r.author("clusterextension.yaml",
@@ -218,10 +220,10 @@ func clusterExtension(r *rendering) {
 func CheckVersionRange(versions string) error {
 	const hint = `give it as in 1.2.3, 1.2.x or ">=1.2, <2"`
 	if len(versions) > 64 {
-		return refuseOption(OptionVersionRange, hint, "version range %q is longer than 64 characters", versions)
+		return refuseOption(option.VersionRange, hint, "version range %q is longer than 64 characters", versions)
 	}
 	if _, err := semver.NewConstraint(versions); err != nil {
-		return refuseOption(OptionVersionRange, hint, "%q is not a version range", versions)
+		return refuseOption(option.VersionRange, hint, "%q is not a version range", versions)
 	}
 	return nil
 }
@@ -247,7 +249,7 @@ func (r *rendering) extensionChannels() []string {
 	case channel == "":
 		return nil
 	case len(problems) > 0 && r.options.Channel != "":
-		r.fail(refuseOption(OptionChannel, "leave it out: OLM v1 then takes all channels",
+		r.fail(refuseOption(option.Channel, "leave it out: OLM v1 then takes all channels",
 			"OLM v1 refuses the channel name %q: %s", channel, text.Reason(problems)))
 	case len(problems) > 0:
 		r.warnInstallation("OLM v1 refuses the channel name %q: it is left out, so OLM v1 takes all channels", channel)
@@ -293,7 +295,7 @@ func (r *rendering) installer(extension string) {
 	ns := r.options.Namespace
 	r.options.ServiceAccount = extension + "-installer"
 	account := Object{APIVersion: "v1", Kind: "ServiceAccount", Namespace: ns, Name: r.options.ServiceAccount}
-	r.author("serviceaccount.yaml", account, templates.ServiceAccount{Name: account.Name, Namespace: ns})
+	r.author("serviceaccount.yaml", account, views.ServiceAccount{Name: account.Name, Namespace: ns})
 	r.grantsOf(Grants{ns, account.Name, account.Name, needs.Cluster, needs.Namespaces})
 	r.note("%s is the ServiceAccount that installs the operator; its rights are those for this release of it: render "+
 		"again before an update", account.Name)
@@ -318,7 +320,7 @@ func (g Grants) Objects(t *templates.Set) ([]Object, error) {
 
 func (r *rendering) grantsOf(g Grants) {
 	add := func(namespace, name string, rules []rbacv1.PolicyRule) {
-		if labels := (templates.Ownership{Olmgen: true}); len(rules) > 0 {
+		if labels := (views.Ownership{Olmgen: true}); len(rules) > 0 {
 			r.roleAndBinding(namespace, name, rbac.Values(rules), labels, labels, r.subject(g.ServiceAccount))
 		}
 	}

@@ -5,9 +5,10 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/views"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/templates"
 )
 
 // namespaces makes the Namespace of the operator, with what the CSV suggests for it, and those of its targets. Each is
@@ -20,13 +21,13 @@ func namespaces(r *rendering) {
 	}
 	if r.options.CreateTargetNamespaces {
 		for _, ns := range r.watched() {
-			r.namespace(templates.Namespace{Name: ns})
+			r.namespace(views.Namespace{Name: ns})
 		}
 	}
 }
 
 func (r *rendering) ownNamespace() {
-	own := templates.Namespace{Name: r.options.Namespace}
+	own := views.Namespace{Name: r.options.Namespace}
 	if r.bundle.Partial {
 		r.warnInstallation("the Deployments of %s are not known, so neither is the Pod Security level of namespace %s",
 			r.csv.Name, own.Name)
@@ -38,7 +39,7 @@ func (r *rendering) ownNamespace() {
 	r.namespace(own)
 }
 
-func (r *rendering) namespace(view templates.Namespace) {
+func (r *rendering) namespace(view views.Namespace) {
 	r.author("namespace.yaml", Object{APIVersion: "v1", Kind: "Namespace", Name: view.Name},
 		r.withPodSecurity(view))
 }
@@ -61,7 +62,7 @@ func operatorGroup(r *rendering) {
 // 1.5).
 func (r *rendering) operatorGroup(providedAPIs []string) {
 	o := r.options
-	view := templates.OperatorGroup{
+	view := views.OperatorGroup{
 		Name: o.OperatorGroup, Namespace: o.Namespace, ServiceAccount: o.ServiceAccount, Static: o.Static,
 		ProvidedAPIs: strings.Join(providedAPIs, ","),
 	}
@@ -89,7 +90,7 @@ func (r *rendering) groupAPIs() []string {
 func checkStatic(static []string) error {
 	for _, s := range static {
 		if strings.Count(s, ".") < 2 || strings.HasPrefix(s, ".") || strings.ContainsAny(s, ", \t\n") {
-			return refuseOption(OptionStaticProvidedAPIs, "write it as in Prometheus.v1.monitoring.coreos.com",
+			return refuseOption(option.StaticProvidedAPIs, "write it as in Prometheus.v1.monitoring.coreos.com",
 				"static provided API %q is not of the form Kind.version.group", s)
 		}
 	}

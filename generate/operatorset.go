@@ -13,6 +13,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -99,18 +100,18 @@ func RenderAll(operators []Operator) (*Set, error) {
 }
 
 func refuseDifference(o Object, format string, args ...any) *Error {
-	hint, about := "render them to different clusters, or give one of them another namespace", []Option(nil)
+	hint, about := "render them to different clusters, or give one of them another namespace", []manifest.Option(nil)
 	switch o.Kind {
 	case "OperatorGroup":
 		hint = "the operators of a group share an install mode: all must support it. Name target namespaces for " +
 			"which they do, or give the operators groups in namespaces of their own"
-		about = []Option{OptionTargetNamespaces}
+		about = []manifest.Option{option.TargetNamespaces}
 	case "CustomResourceDefinition":
 		hint = "a cluster can have it only once: name the group to take it from, or render one version of the operator"
-		about = []Option{OptionClusterObjectsFrom}
+		about = []manifest.Option{option.ClusterObjectsFrom}
 	case "ClusterRole":
 		hint = "with stable names only one group can provide an API: name the group to take it from, or use OLM's names"
-		about = []Option{OptionClusterObjectsFrom, OptionNames}
+		about = []manifest.Option{option.ClusterObjectsFrom, option.Names}
 	}
 	err := refuse(hint, format, args...)
 	err.Options = about
@@ -279,7 +280,7 @@ func clusterObjectOwners(operators []Operator) ([][]int, error) {
 			}
 		}
 		if out[i] == nil {
-			return nil, &OperatorError{i, m.Name, refuseOption(OptionClusterObjectsFrom,
+			return nil, &OperatorError{i, m.Name, refuseOption(option.ClusterObjectsFrom,
 				"name the namespace of another group, one that brings its own cluster-scoped objects",
 				"no other group in namespace %q brings cluster-scoped objects", from)}
 		}
@@ -323,7 +324,7 @@ func leaveOut(i int, operators []Operator, results []*Result) ([]Object, error) 
 		}
 		if problem != "" {
 			results[i].Warnings = append(results[i].Warnings, bundle.Warning{Class: bundle.WarnClusterObjects,
-				Error: &manifest.Error{Msg: problem, Options: []Option{OptionClusterObjectsFrom}}})
+				Error: &manifest.Error{Msg: problem, Options: []manifest.Option{option.ClusterObjectsFrom}}})
 		}
 	}
 	return kept, nil
@@ -363,7 +364,7 @@ func difference(o, theirs Object, own *bundle.Bundle, other Operator) (problem s
 		}
 		return fmt.Sprintf("leaves out %s %s, and %s has one with other %s", o.Kind, o.Name, other.Name, what), nil
 	}
-	return "", refuseOption(OptionClusterObjectsFrom, "render them to different clusters",
+	return "", refuseOption(option.ClusterObjectsFrom, "render them to different clusters",
 		"%s %s differs from that of %s, which is rendered", o.Kind, o.Name, other.Name)
 }
 
@@ -378,7 +379,7 @@ func unserved(crd string, own *bundle.Bundle, other Operator) error {
 	for _, d := range own.CSV.Spec.CustomResourceDefinitions.Owned {
 		served := func(c *bundle.CRD) bool { return c.Name == crd && serves(c, d.Version) }
 		if d.Name == crd && !slices.ContainsFunc(other.Bundle.CRDs, served) {
-			return refuseOption(OptionClusterObjectsFrom, "let the group with the newer version bring it",
+			return refuseOption(option.ClusterObjectsFrom, "let the group with the newer version bring it",
 				"the operator owns version %s of %s, and the CRD that %s brings does not serve it",
 				d.Version, crd, other.Name)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -133,12 +134,12 @@ func refuse(hint, format string, args ...any) *Error {
 	return &Error{Msg: fmt.Sprintf(format, args...), Tip: hint}
 }
 
-func refuseOption(option Option, hint, format string, args ...any) *Error {
+func refuseOption(option manifest.Option, hint, format string, args ...any) *Error {
 	return &Error{Msg: fmt.Sprintf(format, args...), Tip: hint, Option: option}
 }
 
 // checkWord refuses a value that an option does not have. An empty value is the default.
-func checkWord[T ~string](option Option, what string, got T, allowed []T) error {
+func checkWord[T ~string](option manifest.Option, what string, got T, allowed []T) error {
 	if got == "" || slices.Contains(allowed, got) {
 		return nil
 	}
@@ -165,21 +166,21 @@ func (o Options) complete(b *bundle.Bundle) (Options, error) {
 	setDefault(&o.CopiedCSVs, CopiedStub)
 	if err := cmp.Or(
 		o.checkGroupName(),
-		checkName(OptionServiceAccount, "", "service account", cmp.Or(o.ServiceAccount, "default")),
-		checkWord(OptionNames, "naming", o.Names, AllNames),
-		checkWord(OptionProfile, "profile", o.Profile, Profiles),
-		checkWord(OptionCopiedCSVs, "form of copied CSVs", o.CopiedCSVs, AllCopiedCSVs),
-		checkWord(OptionCerts, "certificate provider", o.Certs, AllCerts),
+		checkName(option.ServiceAccount, "", "service account", cmp.Or(o.ServiceAccount, "default")),
+		checkWord(option.Names, "naming", o.Names, AllNames),
+		checkWord(option.Profile, "profile", o.Profile, Profiles),
+		checkWord(option.CopiedCSVs, "form of copied CSVs", o.CopiedCSVs, AllCopiedCSVs),
+		checkWord(option.Certs, "certificate provider", o.Certs, AllCerts),
 		o.checkCerts(),
 	); err != nil {
 		return o, err
 	}
 	if role := shippedGroupRole(b, o.OperatorGroup); o.hasGroup() && o.Names == NamesStable && role != "" {
-		return o, refuseOption(OptionOperatorGroup, "give another name",
+		return o, refuseOption(option.OperatorGroup, "give another name",
 			"OperatorGroup name %q would overwrite the bundle's own ClusterRole %s", o.OperatorGroup, role)
 	}
-	return o, cmp.Or(checkNamespaces(OptionTargetNamespaces, "target namespace", o.TargetNamespaces),
-		checkNamespaces(OptionCopiedCSVNamespaces, "namespace for copied CSVs", o.CopiedCSVNamespaces))
+	return o, cmp.Or(checkNamespaces(option.TargetNamespaces, "target namespace", o.TargetNamespaces),
+		checkNamespaces(option.CopiedCSVNamespaces, "namespace for copied CSVs", o.CopiedCSVNamespaces))
 }
 
 func setDefault[T ~string](field *T, value T) {
@@ -201,7 +202,7 @@ func Namespace(b *bundle.Bundle) (string, error) { return Options{}.namespace(b)
 
 func (o Options) namespace(b *bundle.Bundle) (string, error) {
 	if o.Namespace != "" {
-		return o.Namespace, checkNamespaces(OptionNamespace, "namespace", []string{o.Namespace})
+		return o.Namespace, checkNamespaces(option.Namespace, "namespace", []string{o.Namespace})
 	}
 	ns, from := b.CSV.Annotations[olm.AnnotationSuggestedNamespace], "the annotation "+olm.AnnotationSuggestedNamespace
 	if t := namespaceTemplate(b); ns == "" && t != nil {
@@ -214,7 +215,7 @@ func (o Options) namespace(b *bundle.Bundle) (string, error) {
 		ns, from = b.Package, "the package name"
 	}
 	if problems := validation.IsDNS1123Label(ns); len(problems) > 0 {
-		return "", refuseOption(OptionNamespace, "name the operator's namespace",
+		return "", refuseOption(option.Namespace, "name the operator's namespace",
 			"%s, %q, is not a valid namespace name: %s", from, ns, text.Reason(problems))
 	}
 	return ns, nil
@@ -255,29 +256,29 @@ func (o Options) checkGroupName() error {
 	if !o.hasGroup() {
 		return nil
 	}
-	if err := checkName(OptionOperatorGroup, "give another name", "OperatorGroup", o.OperatorGroup); err != nil {
+	if err := checkName(option.OperatorGroup, "give another name", "OperatorGroup", o.OperatorGroup); err != nil {
 		return err
 	}
 	if len(o.OperatorGroup) > validation.LabelValueMaxLength {
-		return refuseOption(OptionOperatorGroup, "give a shorter name",
+		return refuseOption(option.OperatorGroup, "give a shorter name",
 			"OperatorGroup name %q is longer than %d characters: OLM then silently makes no roles", o.OperatorGroup,
 			validation.LabelValueMaxLength)
 	}
 	if o.Names == NamesStable && IsDefaultRole(o.OperatorGroup) {
-		return refuseOption(OptionOperatorGroup, "give another name",
+		return refuseOption(option.OperatorGroup, "give another name",
 			"OperatorGroup name %q would overwrite the default ClusterRole %[1]s-admin", o.OperatorGroup)
 	}
 	return nil
 }
 
-func checkName(option Option, hint, of, name string) error {
+func checkName(option manifest.Option, hint, of, name string) error {
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
 		return refuseOption(option, hint, "%s name %q is not a valid name: %s", of, name, text.Reason(problems))
 	}
 	return nil
 }
 
-func checkNamespaces(option Option, what string, names []string) error {
+func checkNamespaces(option manifest.Option, what string, names []string) error {
 	for i, n := range names {
 		if len(validation.IsDNS1123Label(n)) > 0 {
 			return refuseOption(option, "use lower-case letters, digits and -", "%s %q is not a valid namespace name",
@@ -304,58 +305,12 @@ func (p Profile) TakesCerts(c Certs) bool {
 // HandsOver reports whether a profile hands the operator to OLM, which then installs it.
 func (p Profile) HandsOver() bool { return p == ProfileSubscription || p == ProfileClusterExtension }
 
-// Option names an option in an Error, a warning or a note: a field of Options.
-type Option = manifest.Option
-
-// The options that messages are about.
-const (
-	OptionNamespace           Option = "Namespace"
-	OptionInstallMode         Option = "InstallMode"
-	OptionTargetNamespaces    Option = "TargetNamespaces"
-	OptionCopiedCSVNamespaces Option = "CopiedCSVNamespaces"
-	OptionOperatorGroup       Option = "OperatorGroup"
-	OptionSelector            Option = "Selector"
-	OptionStaticProvidedAPIs  Option = "StaticProvidedAPIs"
-	OptionServiceAccount      Option = "ServiceAccount"
-	OptionCerts               Option = "Certs"
-	OptionIssuer              Option = "Issuer"
-	OptionCertSecret          Option = "CertSecret"
-	OptionCABundle            Option = "CABundle"
-	OptionConvertCRDs         Option = bundle.OptionConvertCRDs
-	OptionNetworkPolicies     Option = "NetworkPolicies"
-	OptionBindNamespaces      Option = "Descoped.BindNamespaces"
-	OptionBindAll             Option = "Descoped.BindAll"
-	OptionBindCluster         Option = "Descoped.BindCluster"
-	OptionBindNone            Option = "Descoped.BindNone"
-	OptionTenants             Option = "Descoped.Tenants"
-	OptionAggregateTo         Option = "Descoped.AggregateTo"
-	OptionSplit               Option = "Descoped.Split"
-	OptionStatus              Option = "Descoped.Status"
-	OptionBindInternal        Option = "Descoped.BindInternal"
-	OptionChannel             Option = "Channel"
-	OptionSubscription        Option = "Subscription.Name"
-	OptionApproval            Option = "Subscription.Approval"
-	OptionCatalogSource       Option = "Subscription.CatalogSource"
-	OptionCatalogImage        Option = "Subscription.CatalogImage"
-	OptionExtension           Option = "Extension.Name"
-	OptionVersionRange        Option = "Extension.VersionRange"
-	OptionUpgradePolicy       Option = "Extension.UpgradePolicy"
-	OptionNames               Option = "Names"
-	OptionProfile             Option = "Profile"
-	OptionCopiedCSVs          Option = "CopiedCSVs"
-	OptionCreateNamespace     Option = "CreateNamespace"
-	OptionCreateTargets       Option = "CreateTargetNamespaces"
-	OptionClusterObjectsFrom  Option = "ClusterObjectsFrom"
-	OptionOLMVersion          Option = "OLMVersion"
-	OptionOpenShiftVersion    Option = "OpenShiftVersion"
-)
-
 // Error is a combination of options and bundle that OLM would refuse, or that olmgen can't decide.
 type Error struct {
 	Msg     string
 	Tip     string
-	Option  Option   // the wrong option; empty if there is not exactly one
-	Options []Option // the options that the tip is about; nil: Option alone
+	Option  manifest.Option   // the wrong option; empty if there is not exactly one
+	Options []manifest.Option // the options that the tip is about; nil: Option alone
 }
 
 func (e *Error) Error() string { return e.Msg }
@@ -364,14 +319,14 @@ func (e *Error) Error() string { return e.Msg }
 func (e *Error) Hint() string { return e.Tip }
 
 // About returns the options that the hint is about.
-func (e *Error) About() []Option {
+func (e *Error) About() []manifest.Option {
 	if e.Options == nil && e.Option != "" {
-		return []Option{e.Option}
+		return []manifest.Option{e.Option}
 	}
 	return e.Options
 }
 
-func (e *Error) with(options ...Option) *Error {
+func (e *Error) with(options ...manifest.Option) *Error {
 	e.Options = options
 	return e
 }

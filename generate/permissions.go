@@ -11,12 +11,12 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/views"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/templates"
 )
 
-func (r *rendering) subject(account string) []templates.Subject {
-	return []templates.Subject{{Name: account, Namespace: r.options.Namespace}}
+func (r *rendering) subject(account string) []views.Subject {
+	return []views.Subject{{Name: account, Namespace: r.options.Namespace}}
 }
 
 // serviceAccounts makes the accounts that the CSV's permissions name, except default, which is always there (spec 4.1).
@@ -33,7 +33,7 @@ func serviceAccounts(r *rendering) {
 // replaces it and takes over its annotations and secrets (OLM: pkg/controller/operators/catalog/step_ensurer.go).
 func (r *rendering) serviceAccount(name string) {
 	id := Object{APIVersion: "v1", Kind: "ServiceAccount", Namespace: r.options.Namespace, Name: name}
-	view := templates.ServiceAccount{Ownership: templates.Ownership{Managed: r.names.olm()}, Name: id.Name,
+	view := views.ServiceAccount{Ownership: views.Ownership{Managed: r.names.olm()}, Name: id.Name,
 		Namespace: id.Namespace}
 	if o := r.shipped("", "ServiceAccount", id.Name); o != nil {
 		if !r.names.olm() {
@@ -106,21 +106,21 @@ func (r *rendering) only(generators ...func(*rendering)) ([]*manifest.Object, er
 }
 
 // role makes the role of a grant and its binding, in a namespace or, without one, in the cluster.
-func (r *rendering) role(g grant, namespace string, labels, bindingLabels templates.Ownership) {
+func (r *rendering) role(g grant, namespace string, labels, bindingLabels views.Ownership) {
 	r.roleAndBinding(namespace, g.name, rbac.Values(g.Rules), labels, bindingLabels, r.subject(g.ServiceAccountName))
 }
 
 // roleAndBinding makes a Role and its RoleBinding or, without a namespace, a ClusterRole and its ClusterRoleBinding.
-func (r *rendering) roleAndBinding(namespace, name string, rules []any, labels, bindingLabels templates.Ownership,
-	subjects []templates.Subject) {
+func (r *rendering) roleAndBinding(namespace, name string, rules []any, labels, bindingLabels views.Ownership,
+	subjects []views.Subject) {
 	id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role", Namespace: namespace, Name: name}
 	if namespace == "" {
 		id.Kind = "ClusterRole"
 	}
 	r.author(strings.ToLower(id.Kind)+".yaml", id,
-		templates.Role{Ownership: labels, Name: name, Namespace: namespace, Rules: rules})
+		views.Role{Ownership: labels, Name: name, Namespace: namespace, Rules: rules})
 	id.Kind += "Binding"
-	r.author(strings.ToLower(id.Kind)+".yaml", id, templates.Binding{Ownership: bindingLabels, Name: name,
+	r.author(strings.ToLower(id.Kind)+".yaml", id, views.Binding{Ownership: bindingLabels, Name: name,
 		Namespace: namespace, Role: name, Subjects: subjects})
 }
 
@@ -149,7 +149,7 @@ func tenantPermissions(r *rendering) {
 	for _, ns := range r.watched() {
 		for _, g := range r.grants {
 			labels, bindingLabels := r.names.roleLabels(g), r.names.bindingLabels(g, "Role")
-			for _, l := range []*templates.Ownership{&labels, &bindingLabels} {
+			for _, l := range []*views.Ownership{&labels, &bindingLabels} {
 				if !r.names.ownerless() {
 					l.CopiedFrom = r.options.Namespace
 				}

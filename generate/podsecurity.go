@@ -11,7 +11,7 @@ import (
 	"k8s.io/pod-security-admission/policy"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/templates"
+	"github.com/olmgen/olmgen/internal/views"
 )
 
 // PodSecurity is the strictest Pod Security Standard that the pods of an operator fit (Kubernetes: Pod Security
@@ -96,7 +96,7 @@ func podSecurityTogether(groups []Operator) error {
 
 // withPodSecurity labels a Namespace with the standard that the pods in it need, unless the bundle chose one. With the
 // names of OLM all is as in a cluster of OLM, which sets no such label.
-func (r *rendering) withPodSecurity(view templates.Namespace) templates.Namespace {
+func (r *rendering) withPodSecurity(view views.Namespace) views.Namespace {
 	if r.options.Names == NamesOLM || view.Labels[psa.EnforceLevelLabel] != "" {
 		return view
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
@@ -34,11 +35,11 @@ func (p Profile) Installer() string {
 func (o Options) cluster() (fit.Cluster, error) {
 	c, err := fit.GivenBy(o.OLMVersion, o.OpenShiftVersion, "").Read()
 	if bad, ok := errors.AsType[*fit.InputError](err); ok {
-		option := OptionOLMVersion
+		about := manifest.Option(option.OLMVersion)
 		if bad.Input == fit.InputOpenShift {
-			option = OptionOpenShiftVersion
+			about = option.OpenShiftVersion
 		}
-		return c, refuseOption(option, manifest.HintOf(err), "%v", err)
+		return c, refuseOption(about, manifest.HintOf(err), "%v", err)
 	}
 	return c, o.checkOLM(c)
 }
@@ -63,8 +64,8 @@ func (o Options) checkOLM(c fit.Cluster) error {
 	if other == nil || installer == fit.Plain {
 		return nil
 	}
-	return refuseOption(OptionOLMVersion, "name a release of "+string(installer)+", or choose another profile",
-		"profile %s is for %s, not for %s", o.Profile, installer, other).with(OptionOLMVersion, OptionProfile)
+	return refuseOption(option.OLMVersion, "name a release of "+string(installer)+", or choose another profile",
+		"profile %s is for %s, not for %s", o.Profile, installer, other).with(option.OLMVersion, option.Profile)
 }
 
 // fits returns warnings of what keeps the operator from working in the cluster, by the one function that says so. It
@@ -97,7 +98,7 @@ func (o Options) fits(b *bundle.Bundle, r *Result) (warnings []bundle.Warning, n
 		switch f.Rule {
 		case fit.RuleServices.ID, fit.RuleDependencies.ID, fit.RuleModes.ID, fit.RuleWebhooks.ID, fit.RuleKinds.ID:
 			if f.Level == findings.Error && c.Known() {
-				return nil, nil, refuse(refusedByV1, "%s", f.Message).with(OptionProfile)
+				return nil, nil, refuse(refusedByV1, "%s", f.Message).with(option.Profile)
 			}
 		case fit.RuleRemoved.ID: // of what is rendered: config refuses it
 			if !o.Profile.HandsOver() {
@@ -136,13 +137,13 @@ func (r *rendering) fitRelease(config map[string]any) (account bool) {
 	if o.OLMVersion+o.OpenShiftVersion+o.ServiceAccount == "" && refusing != "" {
 		r.warn(bundle.WarnInstallation, about(&manifest.Error{Msg: refusing + " refuse the ClusterExtension, which " +
 			"names no ServiceAccount: name the release of the cluster, and olmgen adds one with its rights, or name " +
-			"one that has them"}, OptionOLMVersion, OptionServiceAccount))
+			"one that has them"}, option.OLMVersion, option.ServiceAccount))
 	}
 	for _, release := range c.Controllers() {
 		switch state, fact := release.State(olm.KindClusterExtension, versions.FieldAccount, versions.Standard); {
 		case state == versions.Required && o.ServiceAccount == "":
 			if r.bundle.Partial {
-				r.fail(refuseOption(OptionServiceAccount,
+				r.fail(refuseOption(option.ServiceAccount,
 					"name the ServiceAccount that installs the operator, and give it the rights for that",
 					"%s requires %s (%s), and its rights are not known without the objects of the bundle", release,
 					versions.FieldAccount, fact.Source))
@@ -163,11 +164,11 @@ func (r *rendering) fitConfig(release versions.Release, config map[string]any) {
 	const otherwise = "choose AllNamespaces and leave the config out, or the profile plain, which needs no OLM"
 	operator := fit.Operator{CSV: r.csv}
 	if err := operator.Configure(config, r.options.Namespace, release); err != nil {
-		r.fail(refuse(otherwise, "%s refuses %s: %v", release, r.csv.Name, err).with(OptionProfile))
+		r.fail(refuse(otherwise, "%s refuses %s: %v", release, r.csv.Name, err).with(option.Profile))
 	}
 	for _, f := range operator.Configured(release) {
 		if f.Level == findings.Error {
-			r.fail(refuse(otherwise, "%s", f.Message).with(OptionInstallMode, OptionProfile))
+			r.fail(refuse(otherwise, "%s", f.Message).with(option.InstallMode, option.Profile))
 		} else {
 			r.warnInstallation("%s", f.Message)
 		}

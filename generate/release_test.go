@@ -22,6 +22,7 @@ import (
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
 	"github.com/olmgen/olmgen/internal/olm/versions"
+	"github.com/olmgen/olmgen/internal/views"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -154,7 +155,7 @@ func writtenCatalogs(t *testing.T) (list [][]byte) {
 		t.Fatal(err)
 	}
 	for _, priority := range []int{0, -7, 1000} {
-		text, err := set.Execute("clustercatalog.yaml", templates.ClusterCatalog{Name: "community-pinned", Priority: priority,
+		text, err := set.Execute("clustercatalog.yaml", views.ClusterCatalog{Name: "community-pinned", Priority: priority,
 			Image: "example.com/c@sha256:" + strings.Repeat("6", 64)})
 		if err != nil {
 			t.Fatal(err)

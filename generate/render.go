@@ -25,6 +25,7 @@ import (
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/generate/olmv1"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -81,7 +82,7 @@ func Render(b *bundle.Bundle, o Options) (*Result, error) {
 	}
 	if b.Partial && !o.Profile.HandsOver() {
 		return nil, refuse("choose the profile subscription or clusterextension, or take the bundle's image",
-			"%s is known from a catalog only, without its objects", b.CSV.Name).with(OptionProfile)
+			"%s is known from a catalog only, without its objects", b.CSV.Name).with(option.Profile)
 	}
 	pods, err := podSecurityOf(b, o)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/views"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/templates"
 )
 
 // serving is a Deployment that answers the API server, for webhooks or an APIService, and so needs a Service and a
@@ -27,7 +27,7 @@ type serving struct {
 	service    string
 	account    string
 	selector   map[string]string
-	ports      []templates.ServicePort
+	ports      []views.ServicePort
 }
 
 // secret holds the serving certificate. With cert-manager the Certificate has its name too.
@@ -91,7 +91,7 @@ func (s *serving) addPorts(csv *v1alpha1.ClusterServiceVersion) {
 		if deployment != s.deployment {
 			return
 		}
-		s.ports = lists.Add(s.ports, templates.PortOf(olm.ServedPort(port), olm.ServedTarget(target, port)))
+		s.ports = lists.Add(s.ports, views.PortOf(olm.ServedPort(port), olm.ServedTarget(target, port)))
 	}
 	for _, d := range ownedAPIServices(csv) {
 		add(d.DeploymentName, d.ContainerPort, nil)
@@ -138,7 +138,7 @@ func servingObjects(r *rendering) {
 
 func (r *rendering) service(s *serving) {
 	id := Object{APIVersion: "v1", Kind: "Service", Namespace: r.options.Namespace, Name: s.service}
-	view := templates.Service{Ownership: r.names.managed(), Name: id.Name, Namespace: id.Namespace,
+	view := views.Service{Ownership: r.names.managed(), Name: id.Name, Namespace: id.Namespace,
 		Ports: s.ports, Selector: s.selector}
 	if r.certs.provider == CertsServiceCA {
 		view.ServingCert = s.secret()
@@ -154,7 +154,7 @@ func (r *rendering) service(s *serving) {
 }
 
 // serviceSpec returns the spec of a Service that the bundle does not ship.
-func serviceSpec(view templates.Service) map[string]any {
+func serviceSpec(view views.Service) map[string]any {
 	var ports []any
 	for _, p := range view.Ports {
 		port := map[string]any{"name": p.Name, "port": int64(p.Port), "targetPort": p.TargetPort}
@@ -176,7 +176,7 @@ func serviceSpec(view templates.Service) map[string]any {
 
 // mergeService puts OLM's part of a Service over the bundle's own of that name, as OLM's server-side apply does: its
 // ports and selector win, what else the bundle says stays.
-func (r *rendering) mergeService(o *manifest.Object, view templates.Service) *templates.ShippedService {
+func (r *rendering) mergeService(o *manifest.Object, view views.Service) *views.ShippedService {
 	v, err := o.Value()
 	r.fail(err)
 	own := map[string]string{}
@@ -185,7 +185,7 @@ func (r *rendering) mergeService(o *manifest.Object, view templates.Service) *te
 	}
 	meta, _ := v["metadata"].(map[string]any)
 	labels := olm.Texts(meta["labels"])
-	out := &templates.ShippedService{Labels: underlay(labels, view.Labels()),
+	out := &views.ShippedService{Labels: underlay(labels, view.Labels()),
 		Annotations: underlay(olm.Texts(meta["annotations"]), own), Spec: serviceSpec(view)}
 	if r.names.withoutOLM() { // the labels are not OLM's to set
 		out.Labels = underlay(view.Labels(), labels)
@@ -225,14 +225,14 @@ func (r *rendering) delegation(s *serving) {
 	subjects := r.subject(s.account)
 	id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRoleBinding", Name: r.names.delegator(s)}
 	r.author("clusterrolebinding.yaml", id,
-		templates.Binding{Ownership: r.names.owned(), Name: id.Name, Role: "system:auth-delegator",
+		views.Binding{Ownership: r.names.owned(), Name: id.Name, Role: "system:auth-delegator",
 			Subjects: subjects})
 	id.Kind, id.Namespace, id.Name = "RoleBinding", "kube-system", s.service+"-auth-reader"
 	if !r.names.olm() {
 		id.Name = r.names.clusterName(id.Name)
 	}
 	r.author("rolebinding.yaml", id,
-		templates.Binding{Ownership: r.names.managed(), Name: id.Name, Namespace: id.Namespace,
+		views.Binding{Ownership: r.names.managed(), Name: id.Name, Namespace: id.Namespace,
 			Role: "extension-apiserver-authentication-reader", Subjects: subjects})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
@@ -199,7 +200,7 @@ func (r *rendering) withoutAggregation(o *manifest.Object) {
 			drop = append(drop, label)
 			r.warn(bundle.WarnDescoped, about(o.Errorf("metadata.labels",
 				"ClusterRole %s would become part of the default role %s: its label is left out, because that is for "+
-					"the administrator to ask for", o.Name, to), OptionAggregateTo))
+					"the administrator to ask for", o.Name, to), option.AggregateTo))
 		case internal:
 			drop = append(drop, label)
 			r.warn(bundle.WarnDescoped, o.Errorf("metadata.labels",

@@ -12,10 +12,11 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/views"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/templates"
 )
 
 // SubscriptionOptions holds the options of ProfileSubscription. The zero value of each field is its default.
@@ -78,12 +79,12 @@ func subscriptionGroup(r *rendering) {
 		r.fail(refuse("choose another namespace, or name an OperatorGroup if there is none",
 			"namespace %s has the OperatorGroup %s, which does not select %s alone", o.Namespace, olm.GlobalGroup,
 			join(r.targets)).
-			with(OptionNamespace, OptionOperatorGroup))
+			with(option.Namespace, option.OperatorGroup))
 	case !o.hasGroup():
 		r.notes = append(r.notes, manifest.Message{
 			Msg: fmt.Sprintf("the cluster must have the namespace %s with its OperatorGroup %s, or olmgen "+
 				"renders them on request", o.Namespace, olm.GlobalGroup),
-			Options: []Option{OptionCreateNamespace, OptionOperatorGroup}})
+			Options: []manifest.Option{option.CreateNamespace, option.OperatorGroup}})
 		return
 	}
 	var provided []string
@@ -104,29 +105,29 @@ func (r *rendering) catalog() (namespace, source string) {
 func catalogSource(r *rendering) {
 	image := r.options.Subscription.CatalogImage
 	if image == "" && r.options.Subscription.CatalogSource == "" {
-		r.fail(refuseOption(OptionCatalogSource, "name the one that has package "+r.bundle.Package+
+		r.fail(refuseOption(option.CatalogSource, "name the one that has package "+r.bundle.Package+
 			", or give the image of its catalog", "nobody says from which CatalogSource OLM installs the operator"))
 	}
 	namespace, source := r.catalog()
 	if problems := append(validation.IsDNS1123Label(namespace),
 		validation.IsDNS1123Subdomain(source)...); len(problems) > 0 {
-		r.fail(refuseOption(OptionCatalogSource, "give its namespace and its name",
+		r.fail(refuseOption(option.CatalogSource, "give its namespace and its name",
 			"catalog source %s/%s is not a valid name: %s", namespace, source, text.Reason(problems)))
 	}
 	if image == "" {
 		return
 	}
 	if olm.IsDefaultCatalogSource(namespace, source) {
-		r.fail(refuseOption(OptionCatalogSource, "give it another name", "the CatalogSource %s/%s is OpenShift's own",
+		r.fail(refuseOption(option.CatalogSource, "give it another name", "the CatalogSource %s/%s is OpenShift's own",
 			namespace, source))
 	}
 	ref, err := name.ParseReference(image)
 	if err != nil {
-		r.fail(refuseOption(OptionCatalogImage, "give it as in quay.io/example/catalog:v1",
+		r.fail(refuseOption(option.CatalogImage, "give it as in quay.io/example/catalog:v1",
 			"the catalog's image %q is not an image reference", image))
 	}
 	if r.options.Subscription.CatalogNamespace == "" {
-		r.notes = append(r.notes, manifest.Message{Options: []Option{OptionCatalogSource},
+		r.notes = append(r.notes, manifest.Message{Options: []manifest.Option{option.CatalogSource},
 			Msg: fmt.Sprintf("the CatalogSource is in %s, where OLM of OpenShift finds it from all namespaces: "+
 				"elsewhere that is %s", namespace, olm.NamespaceUpstream)})
 	}
@@ -134,7 +135,7 @@ func catalogSource(r *rendering) {
 	r.author("catalogsource.yaml",
 		Object{APIVersion: v1alpha1.CatalogSourceCRDAPIVersion, Kind: v1alpha1.CatalogSourceKind, Namespace: namespace,
 			Name: source},
-		templates.CatalogSource{Name: source, Namespace: namespace, Image: image, Publisher: r.csv.Spec.Provider.Name,
+		views.CatalogSource{Name: source, Namespace: namespace, Image: image, Publisher: r.csv.Spec.Provider.Name,
 			Poll: tag})
 }
 
@@ -142,11 +143,11 @@ func subscription(r *rendering) {
 	o := r.options.Subscription
 	setDefault(&o.Approval, v1alpha1.ApprovalAutomatic)
 	approvals := []v1alpha1.Approval{v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalManual}
-	r.fail(checkWord(OptionApproval, "approval", o.Approval, approvals))
-	objectName := r.objectName(v1alpha1.SubscriptionKind, o.Name, OptionSubscription)
+	r.fail(checkWord(option.Approval, "approval", o.Approval, approvals))
+	objectName := r.objectName(v1alpha1.SubscriptionKind, o.Name, option.Subscription)
 	channel := r.channel()
 	if channel == "" && len(r.bundle.Channels) > 1 {
-		r.fail(refuseOption(OptionChannel, "choose one", "%s is in %s, and the default channel is not one of them",
+		r.fail(refuseOption(option.Channel, "choose one", "%s is in %s, and the default channel is not one of them",
 			r.csv.Name, channelList(r.bundle.Channels)))
 	}
 	config, err := ConfigValue(r.options.Config)
@@ -157,7 +158,7 @@ func subscription(r *rendering) {
 		r.warnInstallation("OLM looks for catalogs in the Subscription's namespace and in its own global one: is "+
 			"%s that?", namespace)
 	}
-	view := templates.Subscription{Name: objectName, Namespace: r.options.Namespace, Package: r.bundle.Package,
+	view := views.Subscription{Name: objectName, Namespace: r.options.Namespace, Package: r.bundle.Package,
 		Channel:  channel,
 		Approval: string(o.Approval), Source: source, SourceNamespace: namespace, Config: config}
 	if o.StartingCSV {
@@ -165,7 +166,7 @@ func subscription(r *rendering) {
 		if o.Approval == v1alpha1.ApprovalAutomatic {
 			r.warn(bundle.WarnInstallation, about(&manifest.Error{
 				Msg: fmt.Sprintf("with Automatic approval OLM begins with %s and upgrades at once: with Manual "+
-					"approval it waits", r.csv.Name)}, OptionApproval))
+					"approval it waits", r.csv.Name)}, option.Approval))
 		}
 	}
 	r.author("subscription.yaml",
@@ -195,7 +196,7 @@ func (r *rendering) warnInstallation(format string, args ...any) {
 	r.warn(bundle.WarnInstallation, &manifest.Error{Msg: fmt.Sprintf(format, args...)})
 }
 
-func about(e *manifest.Error, options ...Option) *manifest.Error {
+func about(e *manifest.Error, options ...manifest.Option) *manifest.Error {
 	e.Options = options
 	return e
 }
@@ -227,7 +228,7 @@ func channelList(channels []string) string {
 }
 
 // objectName returns the name of the object that installs the package. The default is the package name.
-func (r *rendering) objectName(kind, asked string, option Option) string {
+func (r *rendering) objectName(kind, asked string, option manifest.Option) string {
 	name := cmp.Or(asked, r.bundle.Package)
 	r.fail(checkName(option, "give another name", kind, name))
 	return name

@@ -10,12 +10,13 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/rbac/danger"
+	"github.com/olmgen/olmgen/internal/views"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/templates"
 )
 
 // The parts of a descoped rendering that are decisions of the administrator. Each is a directory of its own, so that a
@@ -45,7 +46,7 @@ func tenants(r *rendering) {
 		r.bindIn(allNamespaces, w.name, w.labels(r), w.account)
 	}
 	if len(cluster) == 0 {
-		r.notes = append(r.notes, manifest.Message{Options: []Option{OptionBindCluster},
+		r.notes = append(r.notes, manifest.Message{Options: []manifest.Option{option.BindCluster},
 			Msg: "the operator asks for nothing that is cluster-scoped: no binding is rendered for it"})
 	}
 }
@@ -69,8 +70,8 @@ func (r *rendering) checkOptional() {
 		for _, name := range r.options.Descoped.Tenants[ns] {
 			if !slices.Contains(known, name) {
 				unknown := text.Unknown("optional ClusterRole", name, known)
-				r.fail(refuseOption(OptionTenants, unknown.Hint(), "tenant %s: %v", ns, unknown).
-					with(OptionTenants, OptionSplit))
+				r.fail(refuseOption(option.Tenants, unknown.Hint(), "tenant %s: %v", ns, unknown).
+					with(option.Tenants, option.Split))
 			}
 		}
 	}
@@ -123,14 +124,14 @@ func (r *rendering) boundText() string {
 }
 
 // bindIn binds an account to a ClusterRole in a namespace, or in all.
-func (r *rendering) bindIn(ns, role string, labels templates.Ownership, account string) {
+func (r *rendering) bindIn(ns, role string, labels views.Ownership, account string) {
 	id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding", Namespace: ns, Name: role,
 		Part: partTenants + ns}
 	template := "tenant-rolebinding.yaml"
 	if ns == allNamespaces {
 		id.Kind, id.Part, template = "ClusterRoleBinding", partAllNamespaces, "clusterrolebinding.yaml"
 	}
-	r.author(template, id, templates.Binding{Ownership: labels, Name: role, Namespace: ns, Role: role,
+	r.author(template, id, views.Binding{Ownership: labels, Name: role, Namespace: ns, Role: role,
 		Subjects: r.subject(account)})
 }
 

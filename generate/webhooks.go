@@ -16,10 +16,11 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
+	"github.com/olmgen/olmgen/internal/views"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/templates"
 )
 
 // webhooks makes one configuration for each admission webhook of the CSV (spec 7.3; OLM:
@@ -36,8 +37,8 @@ func webhooks(r *rendering) {
 		default:
 			continue
 		}
-		view := templates.WebhookConfiguration{Ownership: r.names.owned(), CA: r.injection(w.DeploymentName),
-			Kind: kind, Name: r.names.webhook(w.GenerateName), Webhook: templates.WebhookOf(r.webhook(w))}
+		view := views.WebhookConfiguration{Ownership: r.names.owned(), CA: r.injection(w.DeploymentName),
+			Kind: kind, Name: r.names.webhook(w.GenerateName), Webhook: views.WebhookOf(r.webhook(w))}
 		if r.names.olm() {
 			view.Name = cmp.Or(r.options.WebhookNames[w.GenerateName], view.Name)
 			view.GenerateName, view.WebhookHash = w.GenerateName, deepHash(w)
@@ -80,13 +81,13 @@ func (r *rendering) namespaceSelector() *metav1.LabelSelector {
 }
 
 // injection returns the annotations that make a controller inject the CA into an object that points to a Deployment.
-func (r *rendering) injection(deployment string) templates.CA {
+func (r *rendering) injection(deployment string) views.CA {
 	for _, s := range r.serving {
 		if s.deployment == deployment {
 			return r.certs.injection(s)
 		}
 	}
-	return templates.CA{}
+	return views.CA{}
 }
 
 // webhook names a configuration. OLM's name ends in five random characters; these depend on the namespace only.
@@ -115,7 +116,7 @@ func (r *rendering) conversions() map[string]*v1alpha1.WebhookDescription {
 func apiServices(r *rendering) {
 	for _, d := range ownedAPIServices(r.csv) {
 		name := d.Version + "." + d.Group
-		view := templates.APIService{Ownership: r.names.owned(), Name: name, Group: d.Group, Version: d.Version,
+		view := views.APIService{Ownership: r.names.owned(), Name: name, Group: d.Group, Version: d.Version,
 			Namespace: r.options.Namespace, Service: olm.ServiceName(d.DeploymentName), CABundle: r.certs.caBundle,
 			Port: olm.ServedPort(d.ContainerPort), Annotations: map[string]string{}}
 		if r.options.Config != nil {
@@ -199,7 +200,7 @@ func newCertificates(o Options, b *bundle.Bundle, serving []*serving) (certifica
 	}
 	if i := o.Issuer; i != (Issuer{}) &&
 		(i.Kind != "Issuer" && i.Kind != "ClusterIssuer" || len(validation.IsDNS1123Subdomain(i.Name)) > 0) {
-		return c, refuseOption(OptionIssuer, "write it as Issuer/NAME or ClusterIssuer/NAME",
+		return c, refuseOption(option.Issuer, "write it as Issuer/NAME or ClusterIssuer/NAME",
 			"%q is not an issuer of cert-manager", i.Kind+"/"+i.Name)
 	}
 	if c.provider == "" || c.provider == CertsNone {
@@ -207,19 +208,19 @@ func newCertificates(o Options, b *bundle.Bundle, serving []*serving) (certifica
 		if c.provider == CertsNone {
 			hint += "; none is for operators that serve nothing"
 		}
-		return c, refuseOption(OptionCerts, hint, "%s serves %s and needs a certificate", b.CSV.Name, whatServes(b))
+		return c, refuseOption(option.Certs, hint, "%s serves %s and needs a certificate", b.CSV.Name, whatServes(b))
 	}
 	if c.provider == CertsUser {
 		if o.CertSecret == "" || len(o.CABundle) == 0 {
 			return c, refuse("give both", "certificates of the user need the name of their Secret and the bundle of "+
-				"their CA").with(OptionCertSecret, OptionCABundle)
+				"their CA").with(option.CertSecret, option.CABundle)
 		}
 		if len(serving) > 1 && !strings.Contains(o.CertSecret, "{deployment}") {
-			return c, refuseOption(OptionCertSecret, "write {deployment} into its name, such as {deployment}-tls",
+			return c, refuseOption(option.CertSecret, "write {deployment} into its name, such as {deployment}-tls",
 				"%d Deployments serve, and each needs a Secret of its own", len(serving))
 		}
 		for _, s := range serving {
-			if err := checkName(OptionCertSecret, "give another name", "Secret", c.secret(s)); err != nil {
+			if err := checkName(option.CertSecret, "give another name", "Secret", c.secret(s)); err != nil {
 				return c, err
 			}
 		}
@@ -234,18 +235,18 @@ func newCertificates(o Options, b *bundle.Bundle, serving []*serving) (certifica
 // checkCerts refuses what belongs to another provider than the one that is chosen.
 func (o Options) checkCerts() error {
 	for _, x := range []struct {
-		option Option
+		option manifest.Option
 		given  bool
 		of     Certs
 		msg    string
 	}{
-		{OptionIssuer, o.Issuer != Issuer{}, CertsManager, "an issuer is for certificates of cert-manager only"},
-		{OptionCertSecret, o.CertSecret != "", CertsUser, "the name of a Secret is for certificates of the user only"},
-		{OptionCABundle, len(o.CABundle) > 0, CertsUser, "a CA bundle is for certificates of the user only"},
+		{option.Issuer, o.Issuer != Issuer{}, CertsManager, "an issuer is for certificates of cert-manager only"},
+		{option.CertSecret, o.CertSecret != "", CertsUser, "the name of a Secret is for certificates of the user only"},
+		{option.CABundle, len(o.CABundle) > 0, CertsUser, "a CA bundle is for certificates of the user only"},
 	} {
 		if x.given && o.Certs != x.of {
 			return refuseOption(x.option, "leave it out, or choose "+string(x.of), "%s", x.msg).
-				with(x.option, OptionCerts)
+				with(x.option, option.Certs)
 		}
 	}
 	return nil
@@ -275,16 +276,16 @@ func encodeBundle(data []byte) (string, error) {
 			break
 		}
 		if block.Type != "CERTIFICATE" {
-			return "", refuseOption(OptionCABundle, "give certificates only", "the CA bundle holds a PEM block %q",
+			return "", refuseOption(option.CABundle, "give certificates only", "the CA bundle holds a PEM block %q",
 				block.Type)
 		}
 		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
-			return "", refuseOption(OptionCABundle, "", "the CA bundle's certificate %d can't be read: %v", n+1, err)
+			return "", refuseOption(option.CABundle, "", "the CA bundle's certificate %d can't be read: %v", n+1, err)
 		}
 		n++
 	}
 	if n == 0 || len(bytes.TrimSpace(rest)) > 0 {
-		return "", refuseOption(OptionCABundle, "give a file with PEM blocks CERTIFICATE", "the CA bundle is not PEM")
+		return "", refuseOption(option.CABundle, "give a file with PEM blocks CERTIFICATE", "the CA bundle is not PEM")
 	}
 	return base64.StdEncoding.EncodeToString(data), nil
 }
@@ -297,14 +298,14 @@ func (c certificates) secret(s *serving) string {
 }
 
 // injection are the annotations by which the provider finds what needs its CA.
-func (c certificates) injection(s *serving) templates.CA {
+func (c certificates) injection(s *serving) views.CA {
 	switch c.provider {
 	case CertsManager:
-		return templates.CA{InjectCAFrom: c.namespace + "/" + s.secret()}
+		return views.CA{InjectCAFrom: c.namespace + "/" + s.secret()}
 	case CertsServiceCA:
-		return templates.CA{InjectCABundle: true}
+		return views.CA{InjectCABundle: true}
 	}
-	return templates.CA{}
+	return views.CA{}
 }
 
 // certificate makes cert-manager's objects: one self-signed Issuer for the operator, unless there is one, and a
@@ -320,12 +321,12 @@ func (r *rendering) certificate(s *serving) {
 		// of the Service fits into 64 characters whatever the namespace.
 		subject = s.service
 		issuer = Issuer{"Issuer", shortName(r.names.base + "-selfsigned")}
-		view := templates.Issuer{Ownership: r.names.owned(), Name: issuer.Name, Namespace: ns}
+		view := views.Issuer{Ownership: r.names.owned(), Name: issuer.Name, Namespace: ns}
 		r.author("issuer.yaml",
 			Object{APIVersion: apiVersion, Kind: "Issuer", Namespace: ns, Name: issuer.Name}, view)
 	}
 	host := s.service + "." + ns
-	view := templates.Certificate{Ownership: r.names.owned(), Name: s.secret(), Namespace: ns, Secret: s.secret(),
+	view := views.Certificate{Ownership: r.names.owned(), Name: s.secret(), Namespace: ns, Secret: s.secret(),
 		CommonName: subject, Hosts: []string{host, host + ".svc", host + ".svc.cluster.local"},
 		IssuerKind: issuer.Kind, IssuerName: issuer.Name}
 	r.author("certificate.yaml",

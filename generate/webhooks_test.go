@@ -18,8 +18,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/olmgen/olmgen/internal/views"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/templates"
 )
 
 const (
@@ -585,7 +585,7 @@ func TestAddPortsDefaults(t *testing.T) {
 	}
 	s := &serving{deployment: "d"}
 	s.addPorts(csv)
-	want := []templates.ServicePort{{Name: "443", Port: 443, TargetPort: int32(443)}, {Name: "9443", Port: 9443, TargetPort: "web"}}
+	want := []views.ServicePort{{Name: "443", Port: 443, TargetPort: int32(443)}, {Name: "9443", Port: 9443, TargetPort: "web"}}
 	if len(s.ports) != 2 || s.ports[0] != want[0] || s.ports[1] != want[1] {
 		t.Errorf("ports %v, want %v", s.ports, want)
 	}

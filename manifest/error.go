@@ -19,9 +19,9 @@ type Error struct {
 	Err     error    // why the file can't be read; nil if it can, and its content is at fault
 }
 
-// Option is an option of the library that a message is about: the name of a field of an Options type, as in
-// generate.OptionNamespace. No message spells an option. Who speaks to a person names it: a command line by its flag, a
-// RenderConfig by its field.
+// Option is an option of the library that a message is about: the path of a field of an Options type, such as
+// Descoped.BindAll of generate.Options. No message spells an option. Who speaks to a person names it: a command line by
+// its flag, a RenderConfig by its field.
 type Option string
 
 // Message is a note or an advice, and the options that it is about.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/option"
 )
 
 // Limits bound what reading may cost.
@@ -24,16 +25,13 @@ type Limits struct {
 // deepest is the default of Limits.Depth: the deepest object in 14,245 public bundles has 58 levels.
 const deepest = 200
 
-// OptionLimits is what errors about limits advise to raise: the limits of all that is read.
-const OptionLimits Option = "Limits"
-
 const raiseLimits = "if you trust the input, raise the limits"
 
 // OverLimit returns err, which is about a limit, with the advice to raise the limits.
-func OverLimit(err error) error { return WithHint(err, raiseLimits, OptionLimits) }
+func OverLimit(err error) error { return WithHint(err, raiseLimits, option.Limits) }
 
 func overLimit(e *Error) *Error {
-	e.Tip, e.Options = raiseLimits, append(e.Options, OptionLimits)
+	e.Tip, e.Options = raiseLimits, append(e.Options, option.Limits)
 	return e
 }
 

@@ -207,12 +207,6 @@ func refuse(text, format string, args ...any) error {
 	return manifest.WithHint(fmt.Errorf(format, args...), text)
 }
 
-// OptionForce names WriteOptions.Force in errors.
-const OptionForce manifest.Option = "WriteOptions.Force"
-
-// OptionReplace names WriteOptions.Replace in errors.
-const OptionReplace manifest.Option = "WriteOptions.Replace"
-
 func refuseOption(option manifest.Option, text, format string, args ...any) error {
 	return manifest.WithHint(fmt.Errorf(format, args...), text, option)
 }

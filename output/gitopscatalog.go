@@ -8,8 +8,9 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/option"
+	"github.com/olmgen/olmgen/internal/views"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/templates"
 )
 
 // anyChannel is the channel of the Subscription in a base (redhat-cop/gitops-catalog:
@@ -46,7 +47,7 @@ func catalogDirectory(o Operator) string {
 
 func (t Tree) catalogEntry(dir string, o Operator, objects []generate.Shared) (Files, error) {
 	objects = slices.Clone(objects)
-	overlay := templates.ChannelKustomization{Channel: o.Channel, Resources: []string{"../../base"}}
+	overlay := views.ChannelKustomization{Channel: o.Channel, Resources: []string{"../../base"}}
 	changed := -1
 	for i, x := range objects {
 		if !isOLM(x.Object, v1alpha1.SubscriptionKind) || overlay.Name != "" {
@@ -63,7 +64,7 @@ func (t Tree) catalogEntry(dir string, o Operator, objects []generate.Shared) (F
 	}
 	if overlay.Channel == "" {
 		return nil,
-			refuseOption(generate.OptionChannel, "name one",
+			refuseOption(option.Channel, "name one",
 				"the layout %s has an overlay for the channel, and the bundle is in none", LayoutGitOpsCatalog)
 	}
 	files, err := t.directory(dir+"base/", objects, unique(objects, func(x generate.Object) string {
@@ -103,7 +104,7 @@ func openChannel(x generate.Object, pkg string) (string, generate.Object, error)
 	return channel, x, err
 }
 
-func (t Tree) channelOverlay(dir string, v templates.ChannelKustomization) (Files, error) {
+func (t Tree) channelOverlay(dir string, v views.ChannelKustomization) (Files, error) {
 	kustomization, err := t.Templates.Execute("kustomization-channel.yaml", v)
 	if err != nil {
 		return nil, err

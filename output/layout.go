@@ -10,6 +10,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/views"
 	"github.com/olmgen/olmgen/output/helm"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -183,7 +184,7 @@ func (t Tree) directory(dir string, objects []generate.Shared, paths []string) (
 }
 
 func (t Tree) kustomization(resources []string) ([]byte, error) {
-	return t.Templates.Execute(kustomizationName, templates.Kustomization{Resources: resources})
+	return t.Templates.Execute(kustomizationName, views.Kustomization{Resources: resources})
 }
 
 // perOperator returns the objects of each operator, shared ones included.

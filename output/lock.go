@@ -20,6 +20,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/base/yamltext"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -175,7 +176,7 @@ func readLock(data []byte) (lockFile, error) {
 	doc, err := yaml.YAMLToJSONStrict(data)
 	conflict := manifest.Conflict("", 1, data) // in the first line it makes a text of all
 	if conflict != nil && (err != nil || !bytes.HasPrefix(doc, []byte("{"))) {
-		return l, refuseOption(OptionForce, "check out either side of the output directory, and render again so that "+
+		return l, refuseOption(option.Force, "check out either side of the output directory, and render again so that "+
 			"the files of the other side are taken over", "line %d: %s", conflict.Line, conflict.Msg)
 	}
 	if err != nil {
@@ -342,7 +343,7 @@ func checkOwner(name string, old, now []Source, removed int) error {
 	if removed == 0 || !otherOwner(old, now) {
 		return nil
 	}
-	return refuseOption(OptionReplace,
+	return refuseOption(option.Replace,
 		"name another directory, list the operators in one RenderConfig, or replace them",
 		"%s holds %s, and this run renders %s: %s would be removed", name, described(name, old), described(name, now),
 		text.Count(removed, "file"))

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -220,7 +221,7 @@ func (p *planner) obstacles() error {
 	case len(p.foreign) > 0:
 		return refuse("move it away, or "+ownDirectory, "in the way, and not written by olmgen: %s", p.show(p.foreign))
 	case len(p.edited) > 0:
-		return refuseOption(OptionForce, "move your change elsewhere, such as into an overlay, or overwrite it",
+		return refuseOption(option.Force, "move your change elsewhere, such as into an overlay, or overwrite it",
 			"edited by hand since olmgen wrote it: %s", p.show(p.edited))
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -120,7 +121,7 @@ func openError(t testing.TB, ref string, o Options) string {
 	}
 	text := withHint(err)
 	without, found := strings.CutSuffix(text, "\nhint: if you trust the input, raise the limits")
-	if about := manifest.AboutOf(err); found != slices.Contains(about, manifest.OptionLimits) {
+	if about := manifest.AboutOf(err); found != slices.Contains(about, option.Limits) {
 		t.Errorf("open %s: the error %q is about the options %v", ref, text, about)
 	}
 	return without

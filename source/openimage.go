@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -71,7 +72,7 @@ func withPulled(ctx context.Context, ref string, o Options, fn func(context.Cont
 		registry.mu.Lock()
 		defer registry.mu.Unlock()
 		err = fmt.Errorf("%s: not read within %s; the last request was to %s", ref, o.Timeout, registry.last)
-		return manifest.WithHint(err, "for a large image or a slow line allow more time", OptionTimeout)
+		return manifest.WithHint(err, "for a large image or a slow line allow more time", option.Timeout)
 	}
 	return err
 }
@@ -217,7 +218,7 @@ func pullError(ref string, err error) error {
 	switch {
 	case errors.Is(err, errNoTLS), errors.Is(err, errPlain):
 		return manifest.WithHint(wrapped, "the registry must speak TLS, unless its host may be insecure",
-			OptionInsecureRegistries)
+			option.InsecureRegistries)
 	case errors.As(err, new(x509.UnknownAuthorityError)):
 		return hint(wrapped, "to trust another authority, set SSL_CERT_FILE to a file with its certificate")
 	case errors.Is(err, errToken):

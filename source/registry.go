@@ -17,14 +17,6 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/olmgen/olmgen/internal/base/lazy"
-	"github.com/olmgen/olmgen/manifest"
-)
-
-// The options of this package that errors are about.
-const (
-	OptionInsecureRegistries manifest.Option = "Source.InsecureRegistries"
-	OptionVerifyKeys         manifest.Option = "Source.VerifyKeys"
-	OptionTimeout            manifest.Option = "Source.Timeout"
 )
 
 var registryHost = lazy.Regexp(`^([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`)

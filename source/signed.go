@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 
 	"github.com/olmgen/olmgen/bundle/signature"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -27,7 +28,7 @@ const (
 // Unsigned returns the error for a source that has no signature.
 func Unsigned(what string) error {
 	return manifest.WithHint(fmt.Errorf("%s: has no signature to verify; only images in registries have", what),
-		"use oci://IMAGE, or ask for no signature", OptionVerifyKeys)
+		"use oci://IMAGE, or ask for no signature", option.VerifyKeys)
 }
 
 // verifySigned returns an error unless one of the keys signed the image.
@@ -43,10 +44,10 @@ func verifySigned(ctx context.Context, puller *remote.Puller, image name.Digest,
 	}
 	if s.problem == nil {
 		return manifest.WithHint(errors.New("the image has no signature"),
-			"have it signed with cosign, or ask for no signature", OptionVerifyKeys)
+			"have it signed with cosign, or ask for no signature", option.VerifyKeys)
 	}
 	return manifest.WithHint(fmt.Errorf("the image has no valid signature: %w", s.problem),
-		"check the key, and who signed the image", OptionVerifyKeys)
+		"check the key, and who signed the image", option.VerifyKeys)
 }
 
 type signatures struct {

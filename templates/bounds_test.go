@@ -6,6 +6,7 @@ import (
 	"testing/fstest"
 
 	"github.com/olmgen/olmgen/golden/fuzztest"
+	"github.com/olmgen/olmgen/internal/views"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -48,7 +49,7 @@ func TestBounds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = s.Execute("namespace.yaml", templates.Namespace{})
+			_, err = s.Execute("namespace.yaml", views.Namespace{})
 			switch {
 			case err == nil && want == "":
 			case err == nil || want == "" || !strings.HasPrefix(err.Error(), "namespace.yaml") || !strings.Contains(err.Error(), want):

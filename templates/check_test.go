@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/golden/fuzztest"
+	"github.com/olmgen/olmgen/internal/views"
 )
 
 // everyPlace is a template with every encoder in every place where one may stand.
@@ -143,6 +144,6 @@ func FuzzLoad(f *testing.F) {
 		if err != nil || strings.Contains(text, "range") || strings.Contains(text, "repeat") || len(text) > 1<<12 {
 			return // a template may take its time
 		}
-		_, _ = s.Execute("namespace.yaml", Namespace{Name: "x: y\n", Labels: map[string]string{"a": "b"}})
+		_, _ = s.Execute("namespace.yaml", views.Namespace{Name: "x: y\n", Labels: map[string]string{"a": "b"}})
 	})
 }

@@ -3,8 +3,11 @@ package templates_test
 import (
 	"fmt"
 	"log"
+	"os"
 	"testing/fstest"
 
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -20,11 +23,15 @@ metadata:
 	if err != nil {
 		log.Fatal(err)
 	}
-	text, err := set.Execute("namespace.yaml", templates.Namespace{Name: "operators"})
+	b, err := bundle.Read(os.DirFS("../examples/memcached-operator/bundle"), bundle.ReadOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Print(string(text))
+	result, err := generate.Render(b, generate.Options{Namespace: "operators", CreateNamespace: true, Templates: set})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(string(result.Objects[0].Data))
 	// Output:
 	// apiVersion: v1
 	// kind: Namespace

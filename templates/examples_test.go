@@ -3,6 +3,7 @@ package templates
 import (
 	"maps"
 
+	"github.com/olmgen/olmgen/internal/views"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -43,7 +44,8 @@ func (s texts) own() (map[string]string, object) {
 }
 
 func (s texts) rules() list {
-	return list{object{"verbs": list{s.inA, s.inB}, "apiGroups": list{""}}, object{"verbs": list{}, "resourceNames": list{s.inB, s.inA}}}
+	return list{object{"verbs": list{s.inA, s.inB}, "apiGroups": list{""}}, object{"verbs": list{},
+		"resourceNames": list{s.inB, s.inA}}}
 }
 
 func (s texts) spec(number any) object {
@@ -53,8 +55,9 @@ func (s texts) spec(number any) object {
 }
 
 // owned are the labels of what belongs to an operator; those of OLM's names if managed.
-func (s texts) owned(managed bool) (Ownership, object) {
-	o, want := Ownership{Owner: &Owner{s.a, s.b}}, object{"olm.owner": s.a, "olm.owner.kind": "ClusterServiceVersion", "olm.owner.namespace": s.b}
+func (s texts) owned(managed bool) (views.Ownership, object) {
+	o, want := views.Ownership{Owner: &views.Owner{Name: s.a, Namespace: s.b}}, object{"olm.owner": s.a,
+		"olm.owner.kind": "ClusterServiceVersion", "olm.owner.namespace": s.b}
 	if managed {
 		o.Managed, want["olm.managed"] = true, "true"
 	}
@@ -66,7 +69,8 @@ func examples(x, y, a, b string) []example { return texts{x, y, a, b, a, b}.exam
 
 func (s texts) examples() []example {
 	var out []example
-	for _, f := range []func() []example{s.clusterRoles, s.roles, s.bindings, s.operator, s.olm, s.services, s.certificates, s.webhooks,
+	for _, f := range []func() []example{s.clusterRoles, s.roles, s.bindings, s.operator, s.olm, s.services,
+		s.certificates, s.webhooks,
 		s.apiServices, s.handOver, s.admission, s.tools} {
 		out = append(out, f()...)
 	}
@@ -76,34 +80,45 @@ func (s texts) examples() []example {
 func (s texts) clusterRoles() []example {
 	owned, wantOwned := s.owned(false)
 	owned.Descoped = s.a + "!"
-	maps.Copy(wantOwned, object{"descoped.olmgen.dev/clusterrole": s.a + "!", "rbac.authorization.k8s.io/aggregate-to-" + s.b: "true",
-		"olm.opgroup.permissions/aggregate-to-" + s.b: s.a})
+	maps.Copy(wantOwned, object{"descoped.olmgen.dev/clusterrole": s.a + "!",
+		"rbac.authorization.k8s.io/aggregate-to-" + s.b: "true",
+		"olm.opgroup.permissions/aggregate-to-" + s.b:   s.a})
 	group := object{"olm.owner": s.a, "olm.owner.kind": "OperatorGroup", "olm.owner.namespace": s.b}
 	managed := object{"olm.managed": "true"}
 	maps.Copy(managed, group)
 	selector := object{"matchLabels": object{"olm.opgroup.permissions/aggregate-to-" + s.b: s.a}}
-	part := Ownership{Olmgen: true, PartOf: s.b + "!"}
+	part := views.Ownership{Olmgen: true, PartOf: s.b + "!"}
 	wantPart := object{"app.kubernetes.io/managed-by": "olmgen", "app.kubernetes.io/part-of": s.b + "!"}
 	return []example{
-		{"aggregated-clusterrole.yaml", GroupRole{Ownership: Ownership{Owner: &Owner{s.a, s.b}}, Name: s.x, Selectors: []Aggregate{{s.b, s.a}, {s.b, s.a}}},
-			of(rbacV1, "ClusterRole", s.meta(false, group, nil), object{"aggregationRule": object{"clusterRoleSelectors": list{selector, selector}}})},
-		{"aggregated-clusterrole.yaml", GroupRole{Ownership: Ownership{Managed: true, Owner: &Owner{s.a, s.b}}, Name: s.x},
+		{"aggregated-clusterrole.yaml", views.GroupRole{Ownership: views.Ownership{Owner: &views.Owner{Name: s.a,
+			Namespace: s.b}}, Name: s.x, Selectors: []views.Aggregate{{To: s.b, Value: s.a}, {To: s.b, Value: s.a}}},
+			of(rbacV1, "ClusterRole", s.meta(false, group, nil),
+				object{"aggregationRule": object{"clusterRoleSelectors": list{selector, selector}}})},
+		{"aggregated-clusterrole.yaml", views.GroupRole{Ownership: views.Ownership{Managed: true,
+			Owner: &views.Owner{Name: s.a, Namespace: s.b}}, Name: s.x},
 			of(rbacV1, "ClusterRole", s.meta(false, managed, nil), nil)},
-		{"aggregated-clusterrole.yaml", GroupRole{Ownership: part, Name: s.x}, of(rbacV1, "ClusterRole", s.meta(false, wantPart, nil), nil)},
-		{"clusterrole.yaml", Role{Ownership: part, Name: s.x, NoRules: true}, of(rbacV1, "ClusterRole", s.meta(false, wantPart, nil), nil)},
-		{"api-clusterrole.yaml", APIRole{Ownership: owned, Name: s.x, Aggregate: &Aggregate{s.b, s.a}, DefaultRoles: []string{s.b},
+		{"aggregated-clusterrole.yaml", views.GroupRole{Ownership: part, Name: s.x}, of(rbacV1, "ClusterRole",
+			s.meta(false, wantPart, nil), nil)},
+		{"clusterrole.yaml", views.Role{Ownership: part, Name: s.x, NoRules: true}, of(rbacV1, "ClusterRole",
+			s.meta(false, wantPart, nil), nil)},
+		{"api-clusterrole.yaml", views.APIRole{Ownership: owned, Name: s.x, Aggregate: &views.Aggregate{To: s.b,
+			Value: s.a}, DefaultRoles: []string{s.b},
 			Group: s.a, Resource: s.b, Verbs: []string{s.b, s.a}},
-			of(rbacV1, "ClusterRole", s.meta(false, wantOwned, nil), object{"rules": list{object{"apiGroups": list{s.a}, "resources": list{s.b},
-				"verbs": list{s.b, s.a}}}})},
-		{"api-clusterrole.yaml", APIRole{Ownership: Ownership{Managed: true}, Name: s.x, Operator: s.a + "!", Description: s.b,
+			of(rbacV1, "ClusterRole", s.meta(false, wantOwned, nil),
+				object{"rules": list{object{"apiGroups": list{s.a}, "resources": list{s.b},
+					"verbs": list{s.b, s.a}}}})},
+		{"api-clusterrole.yaml", views.APIRole{Ownership: views.Ownership{Managed: true}, Name: s.x,
+			Operator: s.a + "!", Description: s.b,
 			Group: s.a, Resource: s.b, Verbs: []string{s.a}},
-			of(rbacV1, "ClusterRole", s.meta(false, object{"olm.managed": "true"}, object{"descoped.olmgen.dev/operator": s.a + "!",
-				"kubernetes.io/description": s.b}), object{"rules": list{object{"apiGroups": list{s.a}, "resources": list{s.b},
+			of(rbacV1, "ClusterRole", s.meta(false, object{"olm.managed": "true"},
+				object{"descoped.olmgen.dev/operator": s.a + "!",
+					"kubernetes.io/description": s.b}), object{"rules": list{object{"apiGroups": list{s.a}, "resources": list{s.b},
 				"verbs": list{s.a}}}})},
-		{"api-clusterrole.yaml", APIRole{Ownership: Ownership{Managed: true}, Name: s.x, CRD: s.a + "!"},
+		{"api-clusterrole.yaml", views.APIRole{Ownership: views.Ownership{Managed: true}, Name: s.x, CRD: s.a + "!"},
 			of(rbacV1, "ClusterRole", s.meta(false, object{"olm.managed": "true"}, nil), object{"rules": list{object{
-				"apiGroups": list{"apiextensions.k8s.io"}, "resourceNames": list{s.a + "!"}, "resources": list{"customresourcedefinitions"},
-				"verbs": list{"get"}}}})},
+				"apiGroups": list{"apiextensions.k8s.io"}, "resourceNames": list{s.a + "!"},
+				"resources": list{"customresourcedefinitions"},
+				"verbs":     list{"get"}}}})},
 	}
 }
 
@@ -117,14 +132,17 @@ func (s texts) roles() []example {
 	installer := object{"app.kubernetes.io/managed-by": "olmgen"}
 	rules := object{"rules": s.rules()}
 	return []example{
-		{"clusterrole.yaml", Role{Ownership: descoped, Name: s.x, Rules: s.rules()}, of(rbacV1, "ClusterRole", s.meta(false, wantDescoped, nil), rules)},
-		{"clusterrole.yaml", Role{Ownership: Ownership{Olmgen: true}, Name: s.x, Rules: s.rules()},
+		{"clusterrole.yaml", views.Role{Ownership: descoped, Name: s.x, Rules: s.rules()}, of(rbacV1, "ClusterRole",
+			s.meta(false, wantDescoped, nil), rules)},
+		{"clusterrole.yaml", views.Role{Ownership: views.Ownership{Olmgen: true}, Name: s.x, Rules: s.rules()},
 			of(rbacV1, "ClusterRole", s.meta(false, installer, nil), rules)},
-		{"clusterrole.yaml", Role{Name: s.x, NoRules: true}, of(rbacV1, "ClusterRole", s.meta(false, nil, nil), nil)},
-		{"role.yaml", Role{Ownership: copied, Name: s.x, Namespace: s.y, Rules: s.rules()}, of(rbacV1, "Role", s.meta(true, wantCopied, nil), rules)},
-		{"role.yaml", Role{Ownership: Ownership{Olmgen: true}, Name: s.x, Namespace: s.y}, of(rbacV1, "Role", s.meta(true, installer, nil),
+		{"clusterrole.yaml", views.Role{Name: s.x, NoRules: true}, of(rbacV1, "ClusterRole", s.meta(false, nil, nil), nil)},
+		{"role.yaml", views.Role{Ownership: copied, Name: s.x, Namespace: s.y, Rules: s.rules()}, of(rbacV1, "Role",
+			s.meta(true, wantCopied, nil), rules)},
+		{"role.yaml", views.Role{Ownership: views.Ownership{Olmgen: true}, Name: s.x, Namespace: s.y}, of(rbacV1,
+			"Role", s.meta(true, installer, nil),
 			object{"rules": list{}})},
-		{"role.yaml", Role{Name: s.x, Namespace: s.y, NoRules: true}, of(rbacV1, "Role", s.meta(true, nil, nil), nil)},
+		{"role.yaml", views.Role{Name: s.x, Namespace: s.y, NoRules: true}, of(rbacV1, "Role", s.meta(true, nil, nil), nil)},
 	}
 }
 
@@ -134,17 +152,18 @@ func (s texts) bindings() []example {
 	descoped.Descoped, wantDescoped["descoped.olmgen.dev/clusterrole"] = s.b+"!", s.b+"!"
 	rest := func(kind string) object {
 		return object{"roleRef": object{"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": s.y},
-			"subjects": list{object{"kind": "ServiceAccount", "name": s.a, "namespace": s.b + "!"}, object{"kind": "ServiceAccount", "name": s.b}}}
+			"subjects": list{object{"kind": "ServiceAccount", "name": s.a, "namespace": s.b + "!"},
+				object{"kind": "ServiceAccount", "name": s.b}}}
 	}
-	subjects := []Subject{{s.a, s.b + "!"}, {s.b, ""}}
+	subjects := []views.Subject{{Name: s.a, Namespace: s.b + "!"}, {Name: s.b, Namespace: ""}}
 	return []example{
-		{"clusterrolebinding.yaml", Binding{Ownership: descoped, Name: s.x, Role: s.y, Subjects: subjects},
+		{"clusterrolebinding.yaml", views.Binding{Ownership: descoped, Name: s.x, Role: s.y, Subjects: subjects},
 			of(rbacV1, "ClusterRoleBinding", s.meta(false, wantDescoped, nil), rest("ClusterRole"))},
-		{"rolebinding.yaml", Binding{Ownership: owned, Name: s.x, Namespace: s.y, Role: s.y, Subjects: subjects},
+		{"rolebinding.yaml", views.Binding{Ownership: owned, Name: s.x, Namespace: s.y, Role: s.y, Subjects: subjects},
 			of(rbacV1, "RoleBinding", s.meta(true, want, nil), rest("Role"))},
-		{"rolebinding.yaml", Binding{Name: s.x, Namespace: s.y, Role: s.y, Subjects: subjects},
+		{"rolebinding.yaml", views.Binding{Name: s.x, Namespace: s.y, Role: s.y, Subjects: subjects},
 			of(rbacV1, "RoleBinding", s.meta(true, nil, nil), rest("Role"))},
-		{"tenant-rolebinding.yaml", Binding{Ownership: descoped, Name: s.x, Namespace: s.y, Role: s.y, Subjects: subjects},
+		{"tenant-rolebinding.yaml", views.Binding{Ownership: descoped, Name: s.x, Namespace: s.y, Role: s.y, Subjects: subjects},
 			of(rbacV1, "RoleBinding", s.meta(true, wantDescoped, nil), rest("ClusterRole"))},
 	}
 }
@@ -155,50 +174,70 @@ func (s texts) operator() []example {
 	spec := object{"spec": s.spec(3.0)}
 	printed := manifest.Text(manifest.Block(s.spec(3), 2))
 	return []example{
-		{"clusterserviceversion.yaml", ClusterServiceVersion{s.x, s.y, own, own, printed}, of(alpha1, "ClusterServiceVersion", s.meta(true, want, want), spec)},
-		{"clusterserviceversion.yaml", ClusterServiceVersion{Name: s.x, Namespace: s.y, Spec: s.spec(3)},
+		{"clusterserviceversion.yaml", views.ClusterServiceVersion{Name: s.x, Namespace: s.y, Labels: own,
+			Annotations: own, Spec: printed}, of(alpha1, "ClusterServiceVersion", s.meta(true, want, want), spec)},
+		{"clusterserviceversion.yaml", views.ClusterServiceVersion{Name: s.x, Namespace: s.y, Spec: s.spec(3)},
 			of(alpha1, "ClusterServiceVersion", s.meta(true, nil, nil), spec)},
-		{"copied-clusterserviceversion-stub.yaml", CopiedClusterServiceVersion{s.x, s.y, own, s.a + "!", s.b, printed},
-			of(alpha1, "ClusterServiceVersion", s.meta(true, want, object{"olm.operatorGroup": s.a + "!", "olm.operatorNamespace": s.b}), spec)},
-		{"deployment.yaml", Deployment{s.x, s.y, own, own, s.spec(3)}, of("apps/v1", "Deployment", s.meta(true, want, want), spec)},
-		{"namespace.yaml", Namespace{s.x, own, own}, of("v1", "Namespace", s.meta(false, want, want), nil)},
-		{"namespace.yaml", Namespace{s.x, nil, map[string]string{}}, of("v1", "Namespace", s.meta(false, nil, nil), nil)},
-		{"serviceaccount.yaml", ServiceAccount{Ownership{Managed: true}, s.x, s.y, own, list{object{"name": s.a}}},
-			of("v1", "ServiceAccount", s.meta(true, object{"olm.managed": "true"}, want), object{"secrets": list{object{"name": s.a}}})},
-		{"serviceaccount.yaml", ServiceAccount{Name: s.x, Namespace: s.y}, of("v1", "ServiceAccount", s.meta(true, nil, nil), nil)},
+		{"copied-clusterserviceversion-stub.yaml", views.CopiedClusterServiceVersion{Name: s.x, Namespace: s.y,
+			Labels: own, OperatorGroup: s.a + "!", OperatorNamespace: s.b, Spec: printed},
+			of(alpha1, "ClusterServiceVersion", s.meta(true, want, object{"olm.operatorGroup": s.a + "!",
+				"olm.operatorNamespace": s.b}), spec)},
+		{"deployment.yaml", views.Deployment{Name: s.x, Namespace: s.y, Labels: own, Annotations: own,
+			Spec: s.spec(3)}, of("apps/v1", "Deployment", s.meta(true, want, want), spec)},
+		{"namespace.yaml", views.Namespace{Name: s.x, Labels: own, Annotations: own}, of("v1", "Namespace",
+			s.meta(false, want, want), nil)},
+		{"namespace.yaml", views.Namespace{Name: s.x, Labels: nil, Annotations: map[string]string{}}, of("v1",
+			"Namespace", s.meta(false, nil, nil), nil)},
+		{"serviceaccount.yaml", views.ServiceAccount{Ownership: views.Ownership{Managed: true}, Name: s.x,
+			Namespace: s.y, Annotations: own, Secrets: list{object{"name": s.a}}},
+			of("v1", "ServiceAccount", s.meta(true, object{"olm.managed": "true"}, want),
+				object{"secrets": list{object{"name": s.a}}})},
+		{"serviceaccount.yaml", views.ServiceAccount{Name: s.x, Namespace: s.y}, of("v1", "ServiceAccount",
+			s.meta(true, nil, nil), nil)},
 	}
 }
 
 func (s texts) olm() []example {
 	return []example{
-		{"operatorcondition.yaml", OperatorCondition{s.x, s.y, []string{s.a, s.b}, []string{s.b, s.a}},
+		{"operatorcondition.yaml", views.OperatorCondition{Name: s.x, Namespace: s.y, Deployments: []string{s.a, s.b},
+			ServiceAccounts: []string{s.b, s.a}},
 			of("operators.coreos.com/v2", "OperatorCondition", s.meta(true, nil, nil),
 				object{"spec": object{"deployments": list{s.a, s.b}, "serviceAccounts": list{s.b, s.a}}})},
-		{"operatorgroup.yaml", OperatorGroup{Name: s.x, Namespace: s.y},
-			of("operators.coreos.com/v1", "OperatorGroup", s.meta(true, nil, nil), object{"spec": object{"upgradeStrategy": "Default"}})},
-		{"operatorgroup.yaml", OperatorGroup{s.x, s.y, s.x + "!", s.y + "!", true, object{"matchLabels": object{s.b: s.a}}, []string{s.a, s.b}},
-			of("operators.coreos.com/v1", "OperatorGroup", s.meta(true, nil, object{"olm.providedAPIs": s.x + "!"}), object{"spec": object{
-				"selector": object{"matchLabels": object{s.b: s.a}}, "serviceAccountName": s.y + "!", "staticProvidedAPIs": true,
-				"targetNamespaces": list{s.a, s.b}, "upgradeStrategy": "Default"}})},
+		{"operatorgroup.yaml", views.OperatorGroup{Name: s.x, Namespace: s.y},
+			of("operators.coreos.com/v1", "OperatorGroup", s.meta(true, nil, nil),
+				object{"spec": object{"upgradeStrategy": "Default"}})},
+		{"operatorgroup.yaml", views.OperatorGroup{Name: s.x, Namespace: s.y, ProvidedAPIs: s.x + "!",
+			ServiceAccount: s.y + "!", Static: true, Selector: object{"matchLabels": object{s.b: s.a}},
+			TargetNamespaces: []string{s.a, s.b}},
+			of("operators.coreos.com/v1", "OperatorGroup", s.meta(true, nil, object{"olm.providedAPIs": s.x + "!"}),
+				object{"spec": object{
+					"selector": object{"matchLabels": object{s.b: s.a}}, "serviceAccountName": s.y + "!", "staticProvidedAPIs": true,
+					"targetNamespaces": list{s.a, s.b}, "upgradeStrategy": "Default"}})},
 	}
 }
 
 func (s texts) services() []example {
 	own, want := s.own()
 	owned, wantOwned := s.owned(true)
-	ports := []ServicePort{{s.a, 443, int32(9443)}, {s.b, 8443, s.b}}
-	wantPorts := list{object{"name": s.a, "port": 443.0, "targetPort": 9443.0}, object{"name": s.b, "port": 8443.0, "targetPort": s.b}}
+	ports := []views.ServicePort{{Name: s.a, Port: 443, TargetPort: int32(9443)}, {Name: s.b, Port: 8443, TargetPort: s.b}}
+	wantPorts := list{object{"name": s.a, "port": 443.0, "targetPort": 9443.0}, object{"name": s.b, "port": 8443.0,
+		"targetPort": s.b}}
 	const cert = "service.beta.openshift.io/serving-cert-secret-name"
 	return []example{
-		{"service.yaml", Service{Ownership: owned, Name: s.x, Namespace: s.y, ServingCert: s.a + "!", Ports: ports, Selector: own},
-			of("v1", "Service", s.meta(true, wantOwned, object{cert: s.a + "!"}), object{"spec": object{"ports": wantPorts, "selector": want}})},
-		{"service.yaml", Service{Name: s.x, Namespace: s.y, Ports: ports},
+		{"service.yaml", views.Service{Ownership: owned, Name: s.x, Namespace: s.y, ServingCert: s.a + "!",
+			Ports: ports, Selector: own},
+			of("v1", "Service", s.meta(true, wantOwned, object{cert: s.a + "!"}),
+				object{"spec": object{"ports": wantPorts, "selector": want}})},
+		{"service.yaml", views.Service{Name: s.x, Namespace: s.y, Ports: ports},
 			of("v1", "Service", s.meta(true, nil, nil), object{"spec": object{"ports": wantPorts}})},
-		{"service.yaml", Service{Ownership: owned, Name: s.x, Namespace: s.y, Ports: ports, Shipped: &ShippedService{own, own, s.spec(3)}},
+		{"service.yaml", views.Service{Ownership: owned, Name: s.x, Namespace: s.y, Ports: ports,
+			Shipped: &views.ShippedService{Labels: own, Annotations: own, Spec: s.spec(3)}},
 			of("v1", "Service", s.meta(true, want, want), object{"spec": s.spec(3.0)})},
-		{"networkpolicy.yaml", NetworkPolicy{Ownership: owned, Name: s.x, Namespace: s.y, Selector: s.spec(3), Ports: []NetworkPort{{s.b, int32(9443)}, {s.a, s.b}}},
-			s.policy(wantOwned, list{object{"ports": list{object{"port": 9443.0, "protocol": s.b}, object{"port": s.b, "protocol": s.a}}}})},
-		{"networkpolicy.yaml", NetworkPolicy{Name: s.x, Namespace: s.y, Selector: s.spec(3)}, s.policy(nil, nil)},
+		{"networkpolicy.yaml", views.NetworkPolicy{Ownership: owned, Name: s.x, Namespace: s.y, Selector: s.spec(3),
+			Ports: []views.NetworkPort{{Protocol: s.b, Port: int32(9443)}, {Protocol: s.a, Port: s.b}}},
+			s.policy(wantOwned, list{object{"ports": list{object{"port": 9443.0, "protocol": s.b}, object{"port": s.b,
+				"protocol": s.a}}}})},
+		{"networkpolicy.yaml", views.NetworkPolicy{Name: s.x, Namespace: s.y, Selector: s.spec(3)}, s.policy(nil, nil)},
 	}
 }
 
@@ -218,74 +257,102 @@ func (s texts) policy(labels object, ingress list) object {
 func (s texts) certificates() []example {
 	owned, want := s.owned(false)
 	spec := func(issuer, more object) object {
-		out := object{"dnsNames": list{s.a, s.b}, "duration": "17520h0m0s", "renewBefore": "24h0m0s", "secretName": s.y, "usages": list{"server auth"},
+		out := object{"dnsNames": list{s.a, s.b}, "duration": "17520h0m0s", "renewBefore": "24h0m0s",
+			"secretName": s.y, "usages": list{"server auth"},
 			"issuerRef": issuer}
 		maps.Copy(out, more)
 		return object{"spec": out}
 	}
 	return []example{
-		{"certificate.yaml", Certificate{Ownership: owned, Name: s.x, Namespace: s.y, Hosts: []string{s.a, s.b}, IssuerKind: s.x + "!",
+		{"certificate.yaml", views.Certificate{Ownership: owned, Name: s.x, Namespace: s.y, Hosts: []string{s.a, s.b},
+			IssuerKind: s.x + "!",
 			IssuerName: s.y, Secret: s.y}, of("cert-manager.io/v1", "Certificate", s.meta(true, want, nil),
 			spec(object{"group": "cert-manager.io", "kind": s.x + "!", "name": s.y}, nil))},
-		{"certificate.yaml", Certificate{Name: s.x, Namespace: s.y, CommonName: s.a + "!", Hosts: []string{s.a, s.b}, IssuerName: s.y, Secret: s.y},
-			of("cert-manager.io/v1", "Certificate", s.meta(true, nil, nil), spec(object{"name": s.y}, object{"commonName": s.a + "!"}))},
-		{"issuer.yaml", Issuer{owned, s.x, s.y}, of("cert-manager.io/v1", "Issuer", s.meta(true, want, nil), object{"spec": object{"selfSigned": object{}}})},
+		{"certificate.yaml", views.Certificate{Name: s.x, Namespace: s.y, CommonName: s.a + "!", Hosts: []string{s.a,
+			s.b}, IssuerName: s.y, Secret: s.y},
+			of("cert-manager.io/v1", "Certificate", s.meta(true, nil, nil), spec(object{"name": s.y},
+				object{"commonName": s.a + "!"}))},
+		{"issuer.yaml", views.Issuer{Ownership: owned, Name: s.x, Namespace: s.y}, of("cert-manager.io/v1", "Issuer",
+			s.meta(true, want, nil), object{"spec": object{"selfSigned": object{}}})},
 	}
 }
 
 func (s texts) webhooks() []example {
 	owned, want := s.owned(true)
 	want["olm.webhook-description-generate-name"], want["olm.webhook-description-hash"] = s.a+"!", s.b
-	full := object{"name": s.x, "admissionReviewVersions": list{s.a, s.b}, "failurePolicy": s.y, "matchPolicy": s.x, "namespaceSelector": object{s.b: s.a},
-		"objectSelector": object{}, "reinvocationPolicy": s.y, "rules": s.rules(), "sideEffects": s.x, "timeoutSeconds": 5.0,
-		"clientConfig": object{"caBundle": s.x + "!", "service": object{"name": s.x, "namespace": s.y, "path": s.x, "port": 443.0}}}
-	small := object{"name": s.x, "admissionReviewVersions": list{s.a}, "clientConfig": object{"service": object{"name": s.x, "namespace": s.y, "port": 443.0}}}
+	full := object{"name": s.x, "admissionReviewVersions": list{s.a, s.b}, "failurePolicy": s.y, "matchPolicy": s.x,
+		"namespaceSelector": object{s.b: s.a},
+		"objectSelector":    object{}, "reinvocationPolicy": s.y, "rules": s.rules(), "sideEffects": s.x, "timeoutSeconds": 5.0,
+		"clientConfig": object{"caBundle": s.x + "!", "service": object{"name": s.x, "namespace": s.y, "path": s.x,
+			"port": 443.0}}}
+	small := object{"name": s.x, "admissionReviewVersions": list{s.a},
+		"clientConfig": object{"service": object{"name": s.x, "namespace": s.y, "port": 443.0}}}
 	const v1 = "admissionregistration.k8s.io/v1"
 	return []example{
 		// the kind is one of two that the code chooses, never a bundle's text
-		{"webhookconfiguration.yaml", WebhookConfiguration{Ownership: owned, CA: CA{InjectCAFrom: s.b + "!"}, Kind: "ValidatingWebhookConfiguration",
-			Name: s.x, GenerateName: s.a + "!", WebhookHash: s.b, Webhook: WebhookOf(full)},
-			of(v1, "ValidatingWebhookConfiguration", s.meta(false, want, object{"cert-manager.io/inject-ca-from": s.b + "!"}), object{"webhooks": list{full}})},
-		{"webhookconfiguration.yaml", WebhookConfiguration{CA: CA{InjectCABundle: true}, Kind: "MutatingWebhookConfiguration", Name: s.x, Webhook: WebhookOf(small)},
-			of(v1, "MutatingWebhookConfiguration", s.meta(false, nil, object{"service.beta.openshift.io/inject-cabundle": "true"}), object{"webhooks": list{small}})},
+		{"webhookconfiguration.yaml", views.WebhookConfiguration{Ownership: owned,
+			CA: views.CA{InjectCAFrom: s.b + "!"}, Kind: "ValidatingWebhookConfiguration",
+			Name: s.x, GenerateName: s.a + "!", WebhookHash: s.b, Webhook: views.WebhookOf(full)},
+			of(v1, "ValidatingWebhookConfiguration", s.meta(false, want,
+				object{"cert-manager.io/inject-ca-from": s.b + "!"}), object{"webhooks": list{full}})},
+		{"webhookconfiguration.yaml", views.WebhookConfiguration{CA: views.CA{InjectCABundle: true},
+			Kind: "MutatingWebhookConfiguration", Name: s.x, Webhook: views.WebhookOf(small)},
+			of(v1, "MutatingWebhookConfiguration", s.meta(false, nil,
+				object{"service.beta.openshift.io/inject-cabundle": "true"}), object{"webhooks": list{small}})},
 	}
 }
 
 func (s texts) apiServices() []example {
 	own, want := s.own()
 	owned, wantOwned := s.owned(false)
-	return []example{{"apiservice.yaml", APIService{owned, s.x, own, s.x, s.x, s.y, s.y, s.y, 443},
-		of("apiregistration.k8s.io/v1", "APIService", s.meta(false, wantOwned, want), object{"spec": withText(object{"group": s.x, "version": s.y,
-			"groupPriorityMinimum": 2000.0, "versionPriority": 15.0, "service": object{"name": s.y, "namespace": s.y, "port": 443.0}}, "caBundle", s.x)})}}
+	return []example{{"apiservice.yaml", views.APIService{Ownership: owned, Name: s.x, Annotations: own,
+		CABundle: s.x, Group: s.x, Version: s.y, Service: s.y, Namespace: s.y, Port: 443},
+		of("apiregistration.k8s.io/v1", "APIService", s.meta(false, wantOwned, want),
+			object{"spec": withText(object{"group": s.x, "version": s.y,
+				"groupPriorityMinimum": 2000.0, "versionPriority": 15.0, "service": object{"name": s.y, "namespace": s.y,
+					"port": 443.0}}, "caBundle", s.x)})}}
 }
 
 // handOver are the objects that let OLM install the operator.
 func (s texts) handOver() []example {
 	x, y, a, b := s.x, s.y, s.a, s.b
-	source := object{"displayName": x, "image": y, "sourceType": "grpc", "grpcPodConfig": object{"securityContextConfig": "restricted"}}
+	source := object{"displayName": x, "image": y, "sourceType": "grpc",
+		"grpcPodConfig": object{"securityContextConfig": "restricted"}}
 	polled := maps.Clone(source)
 	polled["publisher"], polled["updateStrategy"] = y+"!", object{"registryPoll": object{"interval": "60m"}}
 	polled["priority"] = -7.0
 	const v1 = "olm.operatorframework.io/v1"
 	return []example{
-		{"catalogsource.yaml", CatalogSource{x, y, y, y + "!", -7, true}, of(alpha1, "CatalogSource", s.meta(true, nil, nil), object{"spec": polled})},
-		{"catalogsource.yaml", CatalogSource{Name: x, Namespace: y, Image: y}, of(alpha1, "CatalogSource", s.meta(true, nil, nil), object{"spec": source})},
-		{"clustercatalog.yaml", ClusterCatalog{x, y, 7}, of(v1, "ClusterCatalog", s.meta(false, nil, nil), object{"spec": object{
-			"priority": 7.0, "source": object{"type": "Image", "image": object{"ref": y}}}})},
-		{"clustercatalog.yaml", ClusterCatalog{Name: x, Image: y}, of(v1, "ClusterCatalog", s.meta(false, nil, nil), object{"spec": object{
+		{"catalogsource.yaml", views.CatalogSource{Name: x, Namespace: y, Image: y, Publisher: y + "!", Priority: -7,
+			Poll: true}, of(alpha1, "CatalogSource", s.meta(true, nil, nil), object{"spec": polled})},
+		{"catalogsource.yaml", views.CatalogSource{Name: x, Namespace: y, Image: y}, of(alpha1, "CatalogSource",
+			s.meta(true, nil, nil), object{"spec": source})},
+		{"clustercatalog.yaml", views.ClusterCatalog{Name: x, Image: y, Priority: 7}, of(v1, "ClusterCatalog",
+			s.meta(false, nil, nil), object{"spec": object{
+				"priority": 7.0, "source": object{"type": "Image", "image": object{"ref": y}}}})},
+		{"clustercatalog.yaml", views.ClusterCatalog{Name: x, Image: y}, of(v1, "ClusterCatalog", s.meta(false, nil,
+			nil), object{"spec": object{
 			"source": object{"type": "Image", "image": object{"ref": y}}}})},
-		{"clusterextension.yaml", ClusterExtension{x, y, y, y + "!", []string{a, b}, x + "!", x + "!", object{b: a, "deploymentConfig": s.spec(3)}},
+		{"clusterextension.yaml", views.ClusterExtension{Name: x, Namespace: y, Package: y, Version: y + "!",
+			Channels: []string{a, b}, UpgradeConstraintPolicy: x + "!", ServiceAccount: x + "!", Config: object{b: a,
+				"deploymentConfig": s.spec(3)}},
 			of(v1, "ClusterExtension", s.meta(false, nil, nil), object{"spec": object{
 				"config":    object{"configType": "Inline", "inline": object{b: a, "deploymentConfig": s.spec(3.0)}},
-				"namespace": y, "serviceAccount": object{"name": x + "!"}, "source": object{"sourceType": "Catalog", "catalog": object{
-					"channels": list{a, b}, "packageName": y, "upgradeConstraintPolicy": x + "!", "version": y + "!"}}}})},
-		{"clusterextension.yaml", ClusterExtension{Name: x, Namespace: y, Package: y}, of(v1, "ClusterExtension", s.meta(false, nil, nil),
-			object{"spec": object{"namespace": y, "source": object{"sourceType": "Catalog", "catalog": object{"packageName": y}}}})},
-		{"subscription.yaml", Subscription{x, y, x, x + "!", y, y + "!", y, x, s.spec(3)}, of(alpha1, "Subscription", s.meta(true, nil, nil),
+				"namespace": y, "serviceAccount": object{"name": x + "!"}, "source": object{"sourceType": "Catalog",
+					"catalog": object{
+						"channels": list{a, b}, "packageName": y, "upgradeConstraintPolicy": x + "!", "version": y + "!"}}}})},
+		{"clusterextension.yaml", views.ClusterExtension{Name: x, Namespace: y, Package: y}, of(v1,
+			"ClusterExtension", s.meta(false, nil, nil),
+			object{"spec": object{"namespace": y, "source": object{"sourceType": "Catalog",
+				"catalog": object{"packageName": y}}}})},
+		{"subscription.yaml", views.Subscription{Name: x, Namespace: y, Package: x, Channel: x + "!", Approval: y,
+			StartingCSV: y + "!", Source: y, SourceNamespace: x, Config: s.spec(3)}, of(alpha1, "Subscription",
+			s.meta(true, nil, nil),
 			object{"spec": object{"channel": x + "!", "config": s.spec(3.0), "installPlanApproval": y, "name": x, "source": y,
 				"sourceNamespace": x, "startingCSV": y + "!"}})},
-		{"subscription.yaml", Subscription{Name: x, Namespace: y, Package: x, Approval: y, Source: y, SourceNamespace: x},
-			of(alpha1, "Subscription", s.meta(true, nil, nil), object{"spec": object{"installPlanApproval": y, "name": x, "source": y, "sourceNamespace": x}})},
+		{"subscription.yaml", views.Subscription{Name: x, Namespace: y, Package: x, Approval: y, Source: y, SourceNamespace: x},
+			of(alpha1, "Subscription", s.meta(true, nil, nil), object{"spec": object{"installPlanApproval": y,
+				"name": x, "source": y, "sourceNamespace": x}})},
 	}
 }
 
@@ -293,8 +360,9 @@ func (s texts) handOver() []example {
 func (s texts) admission() []example {
 	const v1 = "admissionregistration.k8s.io/v1"
 	x, y, a, b := s.x, s.y, s.inA, s.inB
-	constraints := object{"resourceRules": list{object{"apiGroups": list{x}, "apiVersions": list{y}, "operations": list{"CREATE", "UPDATE"},
-		"resources": list{x}}}}
+	constraints := object{"resourceRules": list{object{"apiGroups": list{x}, "apiVersions": list{y},
+		"operations": list{"CREATE", "UPDATE"},
+		"resources":  list{x}}}}
 	named := func(name, expression string) object { return object{"name": name, "expression": expression} }
 	in := func(operator string, values ...any) object {
 		return object{"key": "kubernetes.io/metadata.name", "operator": operator, "values": values}
@@ -304,24 +372,29 @@ func (s texts) admission() []example {
 	}
 	deny := list{"Deny"}
 	return []example{
-		{"validatingadmissionpolicy.yaml", AdmissionPolicy{Name: x, Description: y + "!", Group: x, Version: y, Resource: x,
-			MatchConditions: []NamedExpression{{a, b}, {b, a}}, Variables: []NamedExpression{{a, b}},
-			Validations: []Validation{{Expression: a, Message: b, MessageExpression: a + "!", Reason: b + "!"}}},
-			of(v1, "ValidatingAdmissionPolicy", s.meta(false, nil, object{"kubernetes.io/description": y + "!"}), object{"spec": object{
-				"failurePolicy": "Fail", "matchConditions": list{named(a, b), named(b, a)}, "matchConstraints": constraints,
-				"validations": list{object{"expression": a, "message": b, "messageExpression": a + "!", "reason": b + "!"}},
-				"variables":   list{named(a, b)}}})},
-		{"validatingadmissionpolicy.yaml", AdmissionPolicy{Name: x, Group: x, Version: y, Resource: x, Validations: []Validation{{Expression: a, Message: b}}},
+		{"validatingadmissionpolicy.yaml", views.AdmissionPolicy{Name: x, Description: y + "!", Group: x, Version: y, Resource: x,
+			MatchConditions: []views.NamedExpression{{Name: a, Expression: b}, {Name: b, Expression: a}},
+			Variables:       []views.NamedExpression{{Name: a, Expression: b}},
+			Validations:     []views.Validation{{Expression: a, Message: b, MessageExpression: a + "!", Reason: b + "!"}}},
+			of(v1, "ValidatingAdmissionPolicy", s.meta(false, nil, object{"kubernetes.io/description": y + "!"}),
+				object{"spec": object{
+					"failurePolicy": "Fail", "matchConditions": list{named(a, b), named(b, a)}, "matchConstraints": constraints,
+					"validations": list{object{"expression": a, "message": b, "messageExpression": a + "!", "reason": b + "!"}},
+					"variables":   list{named(a, b)}}})},
+		{"validatingadmissionpolicy.yaml", views.AdmissionPolicy{Name: x, Group: x, Version: y, Resource: x,
+			Validations: []views.Validation{{Expression: a, Message: b}}},
 			of(v1, "ValidatingAdmissionPolicy", s.meta(false, nil, nil), object{"spec": object{"failurePolicy": "Fail",
 				"matchConstraints": constraints, "validations": list{object{"expression": a, "message": b}}}})},
-		{"validatingadmissionpolicybinding.yaml", AdmissionBinding{x, y, []string{s.a, s.b}, []string{s.b}},
+		{"validatingadmissionpolicybinding.yaml", views.AdmissionBinding{Name: x, Policy: y, Namespaces: []string{s.a,
+			s.b}, ExemptNamespaces: []string{s.b}},
 			of(v1, "ValidatingAdmissionPolicyBinding", s.meta(false, nil, nil), object{"spec": object{
 				"matchResources": selector(in("In", s.a, s.b), in("NotIn", s.b)), "policyName": y, "validationActions": deny}})},
-		{"validatingadmissionpolicybinding.yaml", AdmissionBinding{Name: x, Policy: y, ExemptNamespaces: []string{s.a}},
+		{"validatingadmissionpolicybinding.yaml", views.AdmissionBinding{Name: x, Policy: y, ExemptNamespaces: []string{s.a}},
 			of(v1, "ValidatingAdmissionPolicyBinding", s.meta(false, nil, nil), object{"spec": object{
 				"matchResources": selector(in("NotIn", s.a)), "policyName": y, "validationActions": deny}})},
-		{"validatingadmissionpolicybinding.yaml", AdmissionBinding{Name: x, Policy: y},
-			of(v1, "ValidatingAdmissionPolicyBinding", s.meta(false, nil, nil), object{"spec": object{"policyName": y, "validationActions": deny}})},
+		{"validatingadmissionpolicybinding.yaml", views.AdmissionBinding{Name: x, Policy: y},
+			of(v1, "ValidatingAdmissionPolicyBinding", s.meta(false, nil, nil), object{"spec": object{"policyName": y,
+				"validationActions": deny}})},
 	}
 }
 
@@ -330,25 +403,33 @@ func (s texts) tools() []example {
 	x, y, a, b := s.x, s.y, s.a, s.b
 	const config, kustomize = "config.openshift.io/v1", "kustomize.config.k8s.io/v1beta1"
 	mirrors := list{object{"source": a, "mirrors": list{b}}, object{"source": b, "mirrors": list{a}}}
-	sets := MirrorSet{x, []Mirror{{a, b}, {b, a}}}
+	sets := views.MirrorSet{Name: x, Mirrors: []views.Mirror{{Source: a, Mirror: b}, {Source: b, Mirror: a}}}
 	return []example{
-		{"chart.yaml", Chart{Name: x, Version: y, AppVersion: y, Description: x}, object{"apiVersion": "v2", "type": "application",
+		{"chart.yaml", views.Chart{Name: x, Version: y, AppVersion: y, Description: x}, object{"apiVersion": "v2",
+			"type": "application",
 			"name": x, "version": y, "appVersion": y, "description": x}},
-		{"chart.yaml", Chart{Name: x, Version: y, AppVersion: y, Description: x, Home: x + "!", Icon: y + "!",
-			Keywords: []string{x, y}, KubeVersion: y + "!", Maintainers: []Maintainer{{x, y + "!"}, {Name: y}}},
+		{"chart.yaml", views.Chart{Name: x, Version: y, AppVersion: y, Description: x, Home: x + "!", Icon: y + "!",
+			Keywords: []string{x, y}, KubeVersion: y + "!", Maintainers: []views.Maintainer{{Name: x, Email: y + "!"},
+				{Name: y}}},
 			object{"apiVersion": "v2", "type": "application", "name": x, "version": y, "appVersion": y, "description": x,
 				"home": x + "!", "icon": y + "!", "keywords": list{x, y}, "kubeVersion": y + "!",
 				"maintainers": list{object{"name": x, "email": y + "!"}, object{"name": y}}}},
-		{"imagedigestmirrorset.yaml", sets, of(config, "ImageDigestMirrorSet", object{"name": x}, object{"spec": object{"imageDigestMirrors": mirrors}})},
-		{"imagetagmirrorset.yaml", sets, of(config, "ImageTagMirrorSet", object{"name": x}, object{"spec": object{"imageTagMirrors": mirrors}})},
-		{"kustomization.yaml", Kustomization{[]string{a, b}}, object{"apiVersion": kustomize, "kind": "Kustomization", "resources": list{a, b}}},
-		{"kustomization.yaml", Kustomization{}, object{"apiVersion": kustomize, "kind": "Kustomization"}},
-		{"kustomization-channel.yaml", ChannelKustomization{Resources: []string{a, b}},
+		{"imagedigestmirrorset.yaml", sets, of(config, "ImageDigestMirrorSet", object{"name": x},
+			object{"spec": object{"imageDigestMirrors": mirrors}})},
+		{"imagetagmirrorset.yaml", sets, of(config, "ImageTagMirrorSet", object{"name": x},
+			object{"spec": object{"imageTagMirrors": mirrors}})},
+		{"kustomization.yaml", views.Kustomization{Resources: []string{a, b}}, object{"apiVersion": kustomize,
+			"kind": "Kustomization", "resources": list{a, b}}},
+		{"kustomization.yaml", views.Kustomization{}, object{"apiVersion": kustomize, "kind": "Kustomization"}},
+		{"kustomization-channel.yaml", views.ChannelKustomization{Resources: []string{a, b}},
 			object{"apiVersion": kustomize, "kind": "Kustomization", "resources": list{a, b}}},
-		{"kustomization-channel.yaml", ChannelKustomization{[]string{a}, x, x + "!", y}, object{"apiVersion": kustomize, "kind": "Kustomization",
-			"resources": list{a}, "patches": list{object{"path": "patch-channel.yaml", "target": object{"group": "operators.coreos.com",
-				"kind": "Subscription", "name": x + "!", "namespace": y, "version": "v1alpha1"}}}}},
-		{"patch-channel.yaml", ChannelKustomization{Channel: x}, list{object{"op": "replace", "path": "/spec/channel", "value": x}}},
+		{"kustomization-channel.yaml", views.ChannelKustomization{Resources: []string{a}, Channel: x, Name: x + "!",
+			Namespace: y}, object{"apiVersion": kustomize, "kind": "Kustomization",
+			"resources": list{a}, "patches": list{object{"path": "patch-channel.yaml",
+				"target": object{"group": "operators.coreos.com",
+					"kind": "Subscription", "name": x + "!", "namespace": y, "version": "v1alpha1"}}}}},
+		{"patch-channel.yaml", views.ChannelKustomization{Channel: x}, list{object{"op": "replace",
+			"path": "/spec/channel", "value": x}}},
 	}
 }
 

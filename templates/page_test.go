@@ -55,11 +55,11 @@ func TestPage(t *testing.T) {
 		t.Errorf("%d overlays on the page", files)
 	}
 	golden.CheckFile(t, name, []byte(out.String()), *update)
-	golden.CheckFile(t, filepath.Join("..", "docs", "reference", "template-views.md"), []byte(views(t)), *update)
+	golden.CheckFile(t, filepath.Join("..", "docs", "reference", "template-views.md"), []byte(viewsPage(t)), *update)
 }
 
-// views explains the view of each template in the words of the Go types.
-func views(t *testing.T) string {
+// viewsPage explains the view of each template in the words of the Go types.
+func viewsPage(t *testing.T) string {
 	types := comments(t)
 	var names []string // of views, by their first template
 	byView := map[string][]string{}
@@ -101,7 +101,7 @@ type source struct {
 }
 
 func comments(t *testing.T) source {
-	file, err := parser.ParseFile(token.NewFileSet(), "views.go", nil, parser.ParseComments)
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "internal", "views", "views.go"), nil, parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,9 @@
 // Package templates holds the YAML shape of every object that olmgen authors, one text/template file each.
 //
-// [Load] and [LoadDir] return a [Set], in which files of a user may take the place of olmgen's own. [Set.Execute] fills
-// a template with its view: a [Role], a [Binding], an [OperatorGroup]. The views hold all decisions; a template only
-// gives the shape. [Functions] lists what a template may call.
+// [Load] and [LoadDir] return a [Set], in which files of a user may take the place of olmgen's own; it is the field
+// Templates of generate.Options. [Set.Execute] fills a template with its view, whose fields
+// docs/reference/template-views.md lists. The views hold all decisions; a template only gives the shape. [Functions]
+// lists what a template may call.
 //
 // Every action of a template that prints ends in an encoder ([Functions]), and its value stands alone as a whole key or
 // scalar. So no value can break out of its place.

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/golden/fuzztest"
+	"github.com/olmgen/olmgen/internal/views"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -126,7 +127,7 @@ func TestLabels(t *testing.T) {
 		if !ok {
 			continue
 		}
-		if service, ok := v.(Service); ok && service.Shipped != nil {
+		if service, ok := v.(views.Service); ok && service.Shipped != nil {
 			continue // its labels are those of both
 		}
 		_, got := execute(t, s, e)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/views"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -321,7 +322,7 @@ func MirrorSets(list []Image, mirror string, t *templates.Set) ([]byte, error) {
 			if len(mirrors) == 0 {
 				continue
 			}
-			data, err := t.Execute(set.template, templates.MirrorSet{Name: pkg, Mirrors: mirrors})
+			data, err := t.Execute(set.template, views.MirrorSet{Name: pkg, Mirrors: mirrors})
 			if err != nil {
 				return nil, err
 			}
@@ -334,7 +335,7 @@ func MirrorSets(list []Image, mirror string, t *templates.Set) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-func mirrorsOf(list []Image, pinned bool, mirror string, seen map[string]string) ([]templates.Mirror, error) {
+func mirrorsOf(list []Image, pinned bool, mirror string, seen map[string]string) ([]views.Mirror, error) {
 	repositories := map[string]bool{}
 	for _, i := range list {
 		r, err := parse(i.Image)
@@ -345,7 +346,7 @@ func mirrorsOf(list []Image, pinned bool, mirror string, seen map[string]string)
 			repositories[r.repository] = true
 		}
 	}
-	var mirrors []templates.Mirror
+	var mirrors []views.Mirror
 	for _, source := range lists.Keys(repositories) {
 		_, path, _ := strings.Cut(source, "/")
 		target := mirror + "/" + path
@@ -355,7 +356,7 @@ func mirrorsOf(list []Image, pinned bool, mirror string, seen map[string]string)
 			return nil, manifest.WithHint(err, "run the command for each source alone, with another mirror for each")
 		}
 		seen[target] = source
-		mirrors = append(mirrors, templates.Mirror{Source: source, Mirror: target})
+		mirrors = append(mirrors, views.Mirror{Source: source, Mirror: target})
 	}
 	return mirrors, nil
 }

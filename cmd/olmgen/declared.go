@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/internal/tree"
@@ -194,8 +194,8 @@ func (f *renderFlags) render(cmd *cobra.Command, d declaration) (r *config.Rende
 	if d.file == "" {
 		o.Source = withInput(cmd, f.source).Source
 	}
-	layout, _ := f.options.Text(config.OptionLayout)
-	crds, _ := f.options.Text(config.OptionHelmCRDs)
+	layout, _ := f.options.Text(option.Layout)
+	crds, _ := f.options.Text(option.HelmCRDs)
 	o.Layout, o.HelmCRDs = output.Layout(layout), helm.CRDs(crds)
 	switch {
 	case d.output != output.Stdout:
@@ -270,13 +270,13 @@ func readConfig(stdin io.Reader, file string) (*config.Config, string, error) {
 func reviewed(o config.Option) bool { return o.Access }
 
 // forReview are the options of a report. Certificates have no part in it, and what OLM refuses is looked at.
-var forReview = map[manifest.Option]any{generate.OptionCerts: string(generate.CertsManager),
-	bundle.OptionAllowUnsupported: true}
+var forReview = map[manifest.Option]any{option.Certs: string(generate.CertsManager),
+	option.AllowUnsupported: true}
 
 // reviewSource renders a source as the other reports do. change may change what the flags say about the group.
 func (f *renderFlags) reviewSource(cmd *cobra.Command, ref string, change func(*config.Group)) (*review.Subject,
 	error) {
-	profile, _ := f.options.Text(generate.OptionProfile)
+	profile, _ := f.options.Text(option.Profile)
 	if p := generate.Profile(profile); p.HandsOver() {
 		return nil, &usageError{fmt.Sprintf("profile %s leaves RBAC to OLM", p),
 			"leave out --profile: the default shows what OLM grants"}
@@ -299,7 +299,7 @@ func (f *renderFlags) reviewSource(cmd *cobra.Command, ref string, change func(*
 	result := all.Operators[0].Result
 	r.Operator = permissions.Operator{Name: result.CSV, Package: result.Package, Version: result.Version,
 		InstallMode: string(result.InstallMode), Profile: profile, Namespace: result.Namespace}
-	if targets, given := f.options.Text(generate.OptionTargetNamespaces); given {
+	if targets, given := f.options.Text(option.TargetNamespaces); given {
 		r.Operator.Targets = strings.Split(targets, ",")
 	}
 	return r, nil
@@ -312,7 +312,7 @@ func (f *renderFlags) reviewTree(cmd *cobra.Command, t *tree.Tree, refs []string
 	saySkipped(cmd, t)
 	network := withInput(cmd, f.source)
 	o.Name, o.Source = strings.Join(refs, ", "), network.Source
-	o.Namespace, _ = f.options.Text(generate.OptionNamespace)
+	o.Namespace, _ = f.options.Text(option.Namespace)
 	catalogs.reader = cmp.Or(catalogs.reader, &review.ContentReader{})
 	around := *catalogs
 	if around.around = o.Cluster; o.Over != nil {

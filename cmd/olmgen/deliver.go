@@ -18,6 +18,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/compare"
 	"github.com/olmgen/olmgen/manifest"
@@ -195,7 +196,7 @@ const tenantsDir = "tenants/"
 // keepTenants refuses to remove the bindings of tenants that the flags do not name. A RenderConfig lists all tenants,
 // and so does a file of tenants: one that is not in it is to be removed. A command line may name the new tenant only.
 func (f *renderFlags) keepTenants(r *config.Rendered) error {
-	_, listed := f.options.Text(generate.OptionTenants)
+	_, listed := f.options.Text(option.Tenants)
 	if len(f.files) > 0 || listed || f.pruneTenants || f.output == output.Stdout || !f.descoped() {
 		return nil
 	}
@@ -219,8 +220,8 @@ func (f *renderFlags) keepTenants(r *config.Rendered) error {
 }
 
 func (f *renderFlags) descoped() bool {
-	profile, _ := f.options.Text(generate.OptionProfile)
-	_, takes := f.options.Option(strings.TrimPrefix(config.FlagOf(generate.OptionProfile), "--"))
+	profile, _ := f.options.Text(option.Profile)
+	_, takes := f.options.Option(strings.TrimPrefix(config.FlagOf(option.Profile), "--"))
 	return profile == string(generate.ProfileDescoped) || !takes // olmgen descope has no such flag
 }
 

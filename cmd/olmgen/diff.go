@@ -20,6 +20,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/compare"
 	"github.com/olmgen/olmgen/internal/compare/crds"
@@ -241,7 +242,7 @@ func (f *diffFlags) prepare(cmd *cobra.Command, sides [2]side) (on review.TreeOp
 		return on, options, err
 	}
 	form := fit.Form("")
-	if profile, given := f.render.options.Text(generate.OptionProfile); given {
+	if profile, given := f.render.options.Text(option.Profile); given {
 		form = fit.Form(generate.Profile(profile).Installer())
 	}
 	options.Unfit, options.Moves = review.Unfit(target, form), review.Moves(target, form)
@@ -328,7 +329,7 @@ func (f *diffFlags) read(cmd *cobra.Command, s side, on review.TreeOptions) (*re
 		}
 		return f.render.reviewTree(cmd, s.tree, []string{s.Ref}, &catalogs, on)
 	case !s.old && len(on.Over.Operators) == 1:
-		profile, _ := f.render.options.Text(generate.OptionProfile)
+		profile, _ := f.render.options.Text(option.Profile)
 		descoped := profile == string(generate.ProfileDescoped) // has no install mode
 		return review.Upgrade(on.Over, f.modeGiven() || descoped,
 			func(change func(*config.Group)) (*review.Subject, error) { return f.source(cmd, s, change) })
@@ -338,8 +339,8 @@ func (f *diffFlags) read(cmd *cobra.Command, s side, on review.TreeOptions) (*re
 
 // modeGiven reports whether the user chose the install mode or the target namespaces.
 func (f *diffFlags) modeGiven() bool {
-	_, mode := f.render.options.Text(generate.OptionInstallMode)
-	_, targets := f.render.options.Text(generate.OptionTargetNamespaces)
+	_, mode := f.render.options.Text(option.InstallMode)
+	_, targets := f.render.options.Text(option.TargetNamespaces)
 	return mode || targets
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/olmgen/olmgen/bundle"
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/cmd/internal/graph"
 	"github.com/olmgen/olmgen/cmd/internal/review"
@@ -18,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/compare/history"
 	"github.com/olmgen/olmgen/internal/print"
@@ -87,12 +87,12 @@ func (f *graphFlags) updateGraph(given []string) (path string, ok bool) {
 		return "", false
 	}
 	path, ok = strings.CutPrefix(given[0], source.KindCatalog+":")
-	_, version := f.options.Text(bundle.OptionVersion)
+	_, version := f.options.Text(option.Version)
 	return path, ok && !version
 }
 
 func (f *graphFlags) drawUpdates(cmd *cobra.Command, path string) error {
-	name, _ := f.options.Text(bundle.OptionPackage)
+	name, _ := f.options.Text(option.Package)
 	network := f.source
 	if name != "" {
 		network.Only, network.Alone = []string{name}, true
@@ -121,7 +121,7 @@ func (f *graphFlags) drawUpdates(cmd *cobra.Command, path string) error {
 		}
 		return err
 	}
-	channel, _ := f.options.Text(bundle.OptionChannel)
+	channel, _ := f.options.Text(option.Channel)
 	g, err := updates.NewGraph(p, updates.Options{Channel: channel, From: f.from})
 	if err != nil {
 		return err
@@ -211,7 +211,7 @@ func newHistory() *cobra.Command {
 		args(1, 1, "the directory or catalog"), f.run)
 	formatFlag(cmd, &f.format, []findings.Format{findings.Text, findings.Markdown, findings.JSON,
 		findings.HTML, findings.SVG})
-	f.render.register(cmd, func(o config.Option) bool { return reviewed(o) && o.ID != bundle.OptionVersion })
+	f.render.register(cmd, func(o config.Option) bool { return reviewed(o) && o.ID != option.Version })
 	return cmd
 }
 
@@ -229,8 +229,8 @@ func (f *historyFlags) run(cmd *cobra.Command, refs []string) error {
 		return err
 	}
 	so := withInput(cmd, f.render.source)
-	so.Package, _ = f.render.options.Text(bundle.OptionPackage)
-	so.Channel, _ = f.render.options.Text(bundle.OptionChannel)
+	so.Package, _ = f.render.options.Text(option.Package)
+	so.Channel, _ = f.render.options.Text(option.Channel)
 	releases, err := fbc.Releases(cmd.Context(), ref, so)
 	if err != nil {
 		return err

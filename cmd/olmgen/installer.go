@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/installer"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -56,8 +56,8 @@ func newInstallerRBAC() *cobra.Command {
 	flags.BoolVar(&f.options.Watch, "watch", false, "grant list and watch too, which can't be limited to names")
 	f.render.registerWriting(cmd)
 	f.render.register(cmd, func(o config.Option) bool {
-		return o.Access || o.ID == bundle.OptionAllowUnsupported || o.ID == generate.OptionCerts ||
-			o.ID == config.OptionTemplates
+		return o.Access || o.ID == option.AllowUnsupported || o.ID == option.Certs ||
+			o.ID == option.Templates
 	})
 	return cmd
 }
@@ -179,7 +179,7 @@ func (f *installerFlags) tree(cmd *cobra.Command, refs []string) (*applied, *tre
 			return nil, nil, err
 		}
 	}
-	dir, _ := f.render.options.Text(config.OptionTemplates)
+	dir, _ := f.render.options.Text(option.Templates)
 	set, err := templates.LoadDir(dir)
 	if err != nil {
 		return nil, nil, fmt.Errorf("--templates: %w", err)

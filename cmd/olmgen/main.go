@@ -24,9 +24,9 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -165,7 +165,7 @@ func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
 // flagsOf returns how a command calls options: by its flags, if it has them.
 func flagsOf(cmd *cobra.Command) func(manifest.Option) string {
 	return func(o manifest.Option) string {
-		if more := budget.More(); o == manifest.OptionLimits && more != "" {
+		if more := budget.More(); o == option.Limits && more != "" {
 			return more + " in the environment"
 		}
 		name := cmp.Or(flagsOfRun[o], config.FlagOf(o))
@@ -177,9 +177,9 @@ func flagsOf(cmd *cobra.Command) func(manifest.Option) string {
 }
 
 // flagsOfRun are the flags of options that no RenderConfig has.
-var flagsOfRun = map[manifest.Option]string{output.OptionForce: "--force", output.OptionReplace: "--replace",
-	source.OptionInsecureRegistries: "--insecure-registry", source.OptionVerifyKeys: "--verify-key",
-	source.OptionTimeout: "--timeout"}
+var flagsOfRun = map[manifest.Option]string{option.Force: "--force", option.Replace: "--replace",
+	option.InsecureRegistries: "--insecure-registry", option.VerifyKeys: "--verify-key",
+	option.Timeout: "--timeout"}
 
 type usageError struct{ msg, hint string }
 

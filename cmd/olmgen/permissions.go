@@ -12,8 +12,8 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/internal/print"
 	"github.com/olmgen/olmgen/internal/tree"
@@ -42,7 +42,7 @@ func newPermissions() *cobra.Command {
 	f.report.registerAs(cmd, print.Formats, nil, findings.None)
 	f.catalogs.register(flags)
 	f.roots.register(cmd)
-	f.render.register(cmd, func(o config.Option) bool { return reviewed(o) || o.ID == generate.OptionOpenShiftVersion })
+	f.render.register(cmd, func(o config.Option) bool { return reviewed(o) || o.ID == option.OpenShiftVersion })
 	f.used.register(cmd)
 	return cmd
 }
@@ -61,7 +61,7 @@ func (f *permissionsFlags) run(cmd *cobra.Command, refs []string) error {
 			return &usageError{name + " cannot be given with --audit-policy, which prints a policy alone",
 				"leave it out"}
 		}
-		release, _ := f.render.options.Text(generate.OptionOpenShiftVersion)
+		release, _ := f.render.options.Text(option.OpenShiftVersion)
 		policy, err := report.AuditPolicy(release != "")
 		if err == nil {
 			_, err = cmd.OutOrStdout().Write(policy)

@@ -19,6 +19,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/installs"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
@@ -183,7 +184,7 @@ func newDescope() *cobra.Command {
 	f.registerCheck(cmd)
 	cmd.Flags().StringVar(&dir, "tree", "", "`DIR` with the manifests of today's installations, for the advice")
 	f.register(cmd, func(o config.Option) bool {
-		return o.Uses(generate.ProfileDescoped) && o.ID != generate.OptionProfile
+		return o.Uses(generate.ProfileDescoped) && o.ID != option.Profile
 	})
 	f.narrow.register(cmd)
 	return cmd
@@ -192,7 +193,7 @@ func newDescope() *cobra.Command {
 // descope renders a source with the descoped profile and prints the advice for the installations in a directory.
 func (f *renderFlags) descope(cmd *cobra.Command, refs []string, dir string) error {
 	all, err := f.declared(cmd, refs,
-		map[manifest.Option]any{generate.OptionProfile: string(generate.ProfileDescoped)})
+		map[manifest.Option]any{option.Profile: string(generate.ProfileDescoped)})
 	if err != nil {
 		return err
 	}

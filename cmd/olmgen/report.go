@@ -13,9 +13,9 @@ import (
 
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/compare"
 	"github.com/olmgen/olmgen/internal/fit"
@@ -317,7 +317,7 @@ func offerOption(cmd *cobra.Command, o config.OptionAt) {
 		offer(cmd, o.Flag, o.Words)
 	case strings.HasSuffix(strings.ToLower(o.Name), "namespaces") && o.Type == config.List:
 		offerList(cmd, o.Flag, knownNamespaces)
-	case o.ID == generate.OptionNamespace:
+	case o.ID == option.Namespace:
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(o.Flag,
 			func(_ *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
 				other := func(n string) bool { return !strings.HasPrefix(n, start) }

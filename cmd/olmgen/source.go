@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
@@ -77,9 +78,9 @@ func (f *sourceFlags) sources(cmd *cobra.Command, refs []string) (all []namedSou
 
 func (f *sourceFlags) given() fbc.Options {
 	o := f.source
-	o.Package, _ = f.options.Text(bundle.OptionPackage)
-	o.Channel, _ = f.options.Text(bundle.OptionChannel)
-	o.Version, _ = f.options.Text(bundle.OptionVersion)
+	o.Package, _ = f.options.Text(option.Package)
+	o.Channel, _ = f.options.Text(option.Channel)
+	o.Version, _ = f.options.Text(option.Version)
 	return o
 }
 

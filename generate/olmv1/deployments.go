@@ -13,7 +13,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
-	"github.com/olmgen/olmgen/templates"
+	"github.com/olmgen/olmgen/internal/views"
 )
 
 // deployments makes the CSV's Deployments (section 10).
@@ -40,13 +40,13 @@ func (r *renderer) deployment(d v1alpha1.StrategyDeploymentSpec) {
 	}
 	template.Annotations = annotations
 	serves := func(w v1alpha1.WebhookDescription) bool { return w.DeploymentName == d.Name }
-	if r.ca(d.Name) != (templates.CA{}) && slices.ContainsFunc(r.csv.Spec.WebhookDefinitions, serves) {
+	if r.ca(d.Name) != (views.CA{}) && slices.ContainsFunc(r.csv.Spec.WebhookDefinitions, serves) {
 		mountCerts(&template.Spec, certName(d.Name), r.does(versions.ClearsMounts))
 	}
 	Configure(r.Config, deployment, r.does(versions.MergesVolumes), r.does(versions.RemovesAffinity))
 	spec := r.value(&deployment.Spec)
 	olm.TrimDeployment(spec) // deviation EmptyStub
-	r.author("apps/v1", "Deployment", r.Namespace, d.Name, templates.Deployment{Name: d.Name, Namespace: r.Namespace,
+	r.author("apps/v1", "Deployment", r.Namespace, d.Name, views.Deployment{Name: d.Name, Namespace: r.Namespace,
 		Labels: d.Label, Annotations: deployment.Annotations, Spec: spec})
 }
 

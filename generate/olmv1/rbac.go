@@ -9,7 +9,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/internal/olm/versions"
-	"github.com/olmgen/olmgen/templates"
+	"github.com/olmgen/olmgen/internal/views"
 )
 
 const rbacVersion = "rbac.authorization.k8s.io/v1"
@@ -48,9 +48,9 @@ func (r *renderer) role(of, namespace string, p v1alpha1.StrategyDeploymentPermi
 	name := join(r.csv.Name+"-"+holder, hash(p))
 	rules, ok := r.value(&rbacv1.Role{Rules: p.Rules})["rules"].([]any)
 	r.author(rbacVersion, of, namespace, name,
-		templates.Role{Name: name, Namespace: namespace, Rules: rules, NoRules: !ok})
-	r.author(rbacVersion, of+"Binding", namespace, name, templates.Binding{Name: name, Namespace: namespace, Role: name,
-		Subjects: []templates.Subject{{Name: holder, Namespace: r.Namespace}}})
+		views.Role{Name: name, Namespace: namespace, Rules: rules, NoRules: !ok})
+	r.author(rbacVersion, of+"Binding", namespace, name, views.Binding{Name: name, Namespace: namespace, Role: name,
+		Subjects: []views.Subject{{Name: holder, Namespace: r.Namespace}}})
 }
 
 const defaultAccount = "default"
@@ -70,7 +70,7 @@ func (r *renderer) serviceAccounts() {
 	delete(names, defaultAccount)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		r.author("v1", "ServiceAccount", r.Namespace, name,
-			templates.ServiceAccount{Name: name, Namespace: r.Namespace})
+			views.ServiceAccount{Name: name, Namespace: r.Namespace})
 	}
 }
 

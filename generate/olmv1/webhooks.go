@@ -15,7 +15,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
-	"github.com/olmgen/olmgen/templates"
+	"github.com/olmgen/olmgen/internal/views"
 )
 
 // webhooks makes a configuration of each definition of a type (section 12). Its name is generateName without a dash at
@@ -31,8 +31,8 @@ func (r *renderer) webhooks(t v1alpha1.WebhookAdmissionType) {
 		webhook.ClientConfig.Service = &admissionv1.ServiceReference{Namespace: r.Namespace,
 			Name: serviceName(w.DeploymentName), Path: w.WebhookPath, Port: new(webhookPort(w))}
 		r.author("admissionregistration.k8s.io/v1", kind, "", webhook.Name,
-			templates.WebhookConfiguration{CA: r.ca(w.DeploymentName), Kind: kind, Name: webhook.Name,
-				Webhook: templates.WebhookOf(r.value(&webhook))})
+			views.WebhookConfiguration{CA: r.ca(w.DeploymentName), Kind: kind, Name: webhook.Name,
+				Webhook: views.WebhookOf(r.value(&webhook))})
 	}
 }
 
@@ -68,10 +68,10 @@ func (r *renderer) services() {
 				cmp.Compare(x.String(), y.String()))
 		})
 	for _, d := range r.install().DeploymentSpecs {
-		view := templates.Service{Name: serviceName(d.Name), Namespace: r.Namespace}
+		view := views.Service{Name: serviceName(d.Name), Namespace: r.Namespace}
 		for _, w := range webhooks {
 			if w.DeploymentName == d.Name {
-				view.Ports = lists.Add(view.Ports, templates.PortOf(webhookPort(w), target(w)))
+				view.Ports = lists.Add(view.Ports, views.PortOf(webhookPort(w), target(w)))
 			}
 		}
 		if len(view.Ports) == 0 {
@@ -88,7 +88,7 @@ func (r *renderer) services() {
 }
 
 // ca asks the provider to put its CA into webhook configurations and CRDs (section 12).
-func (r *renderer) ca(deployment string) (ca templates.CA) {
+func (r *renderer) ca(deployment string) (ca views.CA) {
 	if r.Certs == CertManager {
 		ca.InjectCAFrom = r.Namespace + "/" + certName(deployment)
 	}
@@ -106,8 +106,8 @@ func (r *renderer) certificates() {
 		func(w v1alpha1.WebhookDescription) string { return w.DeploymentName })
 	for _, d := range slices.Sorted(maps.Keys(deployments)) {
 		name, issuer, host := certName(d), issuerName(d), serviceName(d)+"."+r.Namespace
-		r.author(apiVersion, "Issuer", r.Namespace, issuer, templates.Issuer{Name: issuer, Namespace: r.Namespace})
-		r.author(apiVersion, "Certificate", r.Namespace, name, templates.Certificate{Name: name, Namespace: r.Namespace,
+		r.author(apiVersion, "Issuer", r.Namespace, issuer, views.Issuer{Name: issuer, Namespace: r.Namespace})
+		r.author(apiVersion, "Certificate", r.Namespace, name, views.Certificate{Name: name, Namespace: r.Namespace,
 			CommonName: host, Hosts: []string{host, host + ".svc", host + ".svc.cluster.local"}, IssuerName: issuer,
 			Secret: name, LateRenewal: !r.does(versions.RenewsEarly)})
 	}

@@ -21,7 +21,7 @@ const module = "github.com/olmgen/olmgen/"
 // of internal, or generate/olmv1. A package imports only packages of its own room and of lower ones.
 var rooms = []string{"cmd", "internal/compare", "internal/predict", "internal/print", "config", "output", "internal/installs",
 	"internal/tree", "internal/charts", "internal/repos", "internal/inplace", "generate", "internal/installer", "internal/fit",
-	"generate/olmv1", "catalog", "source", "bundle", "internal/permissions", "templates", "internal/world", "internal/whole",
+	"generate/olmv1", "catalog", "source", "bundle", "internal/permissions", "templates", "internal/views", "internal/world", "internal/whole",
 	"internal/netpol", "internal/crs", "internal/rbac", "internal/kubernetes", "internal/writes", "internal/olm", "findings", "manifest",
 	"internal/base"}
 

@@ -13,8 +13,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/world"
@@ -32,17 +32,17 @@ type Advice struct {
 func Advise(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 	switch scope, _ := bundle.ScopeOf(csv); scope {
 	case bundle.Descoped:
-		return Advice{"", steps(step("bind it where it may work", generate.OptionBindNamespaces,
-			generate.OptionBindAll))}
+		return Advice{"", steps(step("bind it where it may work", option.BindNamespaces,
+			option.BindAll))}
 	case bundle.AllUsers:
 		everywhere := "it is bound in all namespaces by default: bind it only where it may work if that is too much"
 		aggregated := step("all users get its APIs: their roles are aggregated to admin, edit and view; choose other "+
-			"roles, or none, if that is too much", generate.OptionAggregateTo)
+			"roles, or none, if that is too much", option.AggregateTo)
 		if slices.ContainsFunc(installs, Install.global) {
 			return Advice{"installed for all namespaces, " + describe(installs),
-				steps(step("keep its bindings there, which it has by default", generate.OptionBindAll), aggregated)}
+				steps(step("keep its bindings there, which it has by default", option.BindAll), aggregated)}
 		}
-		return Advice{"", steps(step(everywhere, generate.OptionBindNamespaces, generate.OptionBindNone), aggregated)}
+		return Advice{"", steps(step(everywhere, option.BindNamespaces, option.BindNone), aggregated)}
 	}
 	return scoped(csv, installs)
 }
@@ -57,10 +57,10 @@ func scoped(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 		return Advice{"olmgen does not know where it is installed", single(csv, nil)}
 	case len(installs) == 0:
 		return Advice{"it is not installed", steps(step("look for an alternative that is descoped, or bind it where "+
-			"it may work", generate.OptionBindNamespaces))}
+			"it may work", option.BindNamespaces))}
 	case len(installs) == 1 && global:
 		return Advice{fmt.Sprintf("installed in %s for all namespaces", installs[0].Namespace),
-			steps(step("keep its bindings there", generate.OptionBindAll))}
+			steps(step("keep its bindings there", option.BindAll))}
 	case len(installs) == 1:
 		return Advice{"installed once, " + describe(installs), single(csv, installs)}
 	case len(versions) > 1:
@@ -70,11 +70,11 @@ func scoped(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 	case multi(csv) && !global:
 		return Advice{fmt.Sprintf("installed %d times in one version: %s", len(installs), describe(installs)),
 			steps(step("it supports MultiNamespace: move to a single "+
-				"instance for "+namespaces(installs)+"; then descope that one", generate.OptionTargetNamespaces))}
+				"instance for "+namespaces(installs)+"; then descope that one", option.TargetNamespaces))}
 	}
 	return Advice{fmt.Sprintf("installed %d times in one version: %s", len(installs), describe(installs)),
 		steps(step("clean this up by hand: keep one, and bind it where the others work",
-			generate.OptionBindNamespaces))}
+			option.BindNamespaces))}
 }
 
 // single returns the advice for one installation that does not watch all namespaces.
@@ -84,10 +84,10 @@ func single(csv *v1alpha1.ClusterServiceVersion, installs []Install) []manifest.
 		where = "in " + strings.Join(names, ",")
 	}
 	list := steps(step("until a release is descoped, replace it with this output, bound "+where,
-		generate.OptionBindNamespaces))
+		option.BindNamespaces))
 	if multi(csv) {
 		list = append(list, step("it supports MultiNamespace: first move to one instance for "+namespaces(installs),
-			generate.OptionTargetNamespaces))
+			option.TargetNamespaces))
 	}
 	return list
 }

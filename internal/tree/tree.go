@@ -18,6 +18,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/parallel"
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -384,7 +385,7 @@ func (f file) refused(data []byte, err error) result {
 	case f.named && isTemplate && fault.Tip == "":
 		fault.Tip = "it looks like a template: read its rendered output instead"
 	case f.named:
-	case errors.Is(fault, manifest.ErrNotHere) || slices.Contains(fault.Options, manifest.OptionLimits): // may be one
+	case errors.Is(fault, manifest.ErrNotHere) || slices.Contains(fault.Options, option.Limits): // may be one
 	case isTemplate:
 		return result{skipped: templated}
 	case !bytes.Contains(narrow, []byte("apiVersion")) || !bytes.Contains(narrow, []byte("kind")):

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olmgen/olmgen/templates"
+	"github.com/olmgen/olmgen/internal/views"
 )
 
 // Chart.yaml has what the CSV says, without what Helm refuses.
@@ -15,9 +15,9 @@ func TestAbout(t *testing.T) {
 	icon := func(data string) v1alpha1.Icon { return v1alpha1.Icon{Data: data, MediaType: "image/png"} }
 	for _, c := range []struct {
 		spec v1alpha1.ClusterServiceVersionSpec
-		want templates.Chart
+		want views.Chart
 	}{
-		{v1alpha1.ClusterServiceVersionSpec{}, templates.Chart{}},
+		{v1alpha1.ClusterServiceVersionSpec{}, views.Chart{}},
 		{v1alpha1.ClusterServiceVersionSpec{
 			MinKubeVersion: "1.25", Keywords: []string{"a", " a ", "", "b"},
 			Provider: v1alpha1.AppLink{Name: "Example"},
@@ -25,16 +25,16 @@ func TestAbout(t *testing.T) {
 			Maintainers: []v1alpha1.Maintainer{{Name: "A", Email: "a@example.com"}, {Name: "B", Email: "nobody"},
 				{Email: "c@example.com"}, {}},
 			Icon: []v1alpha1.Icon{icon("!"), icon(strings.Repeat("AAAA", iconLimit/4+1)), icon("AA\nAA"), icon("BBBB")},
-		}, templates.Chart{
+		}, views.Chart{
 			KubeVersion: ">=1.25.0-0", Keywords: []string{"a", "b"}, Home: "https://example.com/docs",
 			Icon: "data:image/png;base64,AAAA",
-			Maintainers: []templates.Maintainer{{Name: "A", Email: "a@example.com"}, {Name: "B"},
+			Maintainers: []views.Maintainer{{Name: "A", Email: "a@example.com"}, {Name: "B"},
 				{Name: "c@example.com", Email: "c@example.com"}},
 		}},
 		{v1alpha1.ClusterServiceVersionSpec{MinKubeVersion: "new", Provider: v1alpha1.AppLink{URL: "http://a.example"}},
-			templates.Chart{Home: "http://a.example"}},
+			views.Chart{Home: "http://a.example"}},
 	} {
-		var got templates.Chart
+		var got views.Chart
 		about(&got, c.spec)
 		if d := cmp.Diff(c.want, got); d != "" {
 			t.Errorf("(-want +got):\n%s", d)

@@ -25,6 +25,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/views"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -140,7 +141,7 @@ var unusual = lazy.Regexp(`[^A-Za-z0-9._-]`)
 
 // chart makes Chart.yaml. A chart's name has letters, digits, dashes, underscores and dots.
 func (c *Chart) chart() (File, error) {
-	view := templates.Chart{Name: unusual().ReplaceAllString(c.Name, "-"), Version: c.Version, AppVersion: c.Version,
+	view := views.Chart{Name: unusual().ReplaceAllString(c.Name, "-"), Version: c.Version, AppVersion: c.Version,
 		Description: c.Description}
 	about(&view, c.Spec)
 	data, err := c.Templates.Execute("chart.yaml", view)
@@ -152,7 +153,7 @@ func (c *Chart) chart() (File, error) {
 const iconLimit = 16 << 10
 
 // about fills in what a CSV says of its operator. What Helm would refuse is left out.
-func about(chart *templates.Chart, spec v1alpha1.ClusterServiceVersionSpec) {
+func about(chart *views.Chart, spec v1alpha1.ClusterServiceVersionSpec) {
 	if v, err := semver.ParseTolerant(spec.MinKubeVersion); spec.MinKubeVersion != "" && err == nil {
 		chart.KubeVersion = ">=" + v.FinalizeVersion() + "-0" // versions of vendors look like pre-releases
 	}
@@ -170,7 +171,7 @@ func about(chart *templates.Chart, spec v1alpha1.ClusterServiceVersionSpec) {
 		return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 	})
 	for _, m := range spec.Maintainers {
-		maintainer := templates.Maintainer{Name: strings.TrimSpace(m.Name)}
+		maintainer := views.Maintainer{Name: strings.TrimSpace(m.Name)}
 		if a, err := mail.ParseAddress(m.Email); err == nil && a.Address == m.Email &&
 			plainEmail().MatchString(m.Email) {
 			maintainer.Email = m.Email

@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/internal/predict"
+	"github.com/olmgen/olmgen/internal/views"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/templates"
@@ -231,11 +232,11 @@ func (m *maker) clusterObjects(dirs []string) error {
 func catalogObject(set *templates.Set, c *Catalog, image string, priority int, dir string) (file string,
 	data []byte, err error) {
 	if c.To.Namespace == "" {
-		data, err = set.Execute("clustercatalog.yaml", templates.ClusterCatalog{Name: c.To.Name, Image: image,
+		data, err = set.Execute("clustercatalog.yaml", views.ClusterCatalog{Name: c.To.Name, Image: image,
 			Priority: priority})
 		return "clustercatalog-" + c.To.Name + ".yaml", data, err
 	}
-	data, err = set.Execute("catalogsource.yaml", templates.CatalogSource{Name: c.To.Name, Namespace: c.To.Namespace,
+	data, err = set.Execute("catalogsource.yaml", views.CatalogSource{Name: c.To.Name, Namespace: c.To.Namespace,
 		Image: image, Priority: priority})
 	return "catalogsource-" + dir + ".yaml", data, err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/compare"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/permissions"
@@ -243,7 +244,7 @@ func Upgrade(old *Subject, keepMode bool, render func(change func(*config.Group)
 		}
 	})
 	var refused *generate.Error
-	if !errors.As(err, &refused) || !slices.Contains(refused.About(), generate.OptionInstallMode) || mode == "" {
+	if !errors.As(err, &refused) || !slices.Contains(refused.About(), option.InstallMode) || mode == "" {
 		return s, err
 	}
 	s, err = render(func(g *config.Group) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/compare"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -16,7 +17,7 @@ import (
 // An upgrade keeps namespace and install mode of the old version, unless the user chose or the new version refuses.
 func TestUpgrade(t *testing.T) {
 	const own, all = v1alpha1.InstallModeTypeOwnNamespace, v1alpha1.InstallModeTypeAllNamespaces
-	refused := &generate.Error{Msg: "no", Option: generate.OptionInstallMode}
+	refused := &generate.Error{Msg: "no", Option: option.InstallMode}
 	for _, c := range []struct {
 		name     string
 		mode     v1alpha1.InstallModeType

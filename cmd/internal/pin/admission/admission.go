@@ -19,6 +19,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/views"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -131,19 +132,19 @@ type policy struct {
 	version string // of the API
 	about   string // what it refuses
 	// when the policy looks at a request: a name and an expression; empty: if the spec is new or changed
-	when       *templates.NamedExpression
-	variables  []templates.NamedExpression
-	validation templates.Validation
+	when       *views.NamedExpression
+	variables  []views.NamedExpression
+	validation views.Validation
 }
 
 // newSpec is true for a new object, and for one whose spec changes. So no change of metadata, finalizers or status is
 // refused, whatever the spec of an old object says.
-var newSpec = templates.NamedExpression{Name: "new-spec",
+var newSpec = views.NamedExpression{Name: "new-spec",
 	Expression: "request.operation == 'CREATE' || object.spec != oldObject.spec"}
 
 func (w *writer) objects(y policy) ([]Object, error) {
 	name := policyName + "-" + y.kind.Plural
-	binding := templates.AdmissionBinding{Name: name, Policy: name}
+	binding := views.AdmissionBinding{Name: name, Policy: name}
 	if y.kind.Namespaced {
 		binding.ExemptNamespaces = lists.SortedUnique(w.Namespaces)
 	}
@@ -153,10 +154,10 @@ func (w *writer) objects(y policy) ([]Object, error) {
 	}
 	y.validation.Message += "; change " + w.file
 	y.validation.Reason = "Forbidden"
-	view := templates.AdmissionPolicy{Name: name, Description: w.description(y),
+	view := views.AdmissionPolicy{Name: name, Description: w.description(y),
 		Group: y.kind.Group, Version: y.version, Resource: y.kind.Plural,
-		MatchConditions: append([]templates.NamedExpression{when}, w.exempt()...),
-		Validations:     []templates.Validation{y.validation}, Variables: y.variables}
+		MatchConditions: append([]views.NamedExpression{when}, w.exempt()...),
+		Validations:     []views.Validation{y.validation}, Variables: y.variables}
 	text, err := w.templates.Execute("validatingadmissionpolicy.yaml", view)
 	if err != nil {
 		return nil, err
@@ -176,7 +177,7 @@ func (w *writer) description(y policy) string {
 }
 
 // exempt returns the condition that keeps requests of exempt users out.
-func (w *writer) exempt() []templates.NamedExpression {
+func (w *writer) exempt() []views.NamedExpression {
 	var all []string
 	if users := lists.SortedUnique(w.Users); len(users) > 0 {
 		all = append(all, "!(request.userInfo.username in "+list(users)+")")
@@ -187,7 +188,7 @@ func (w *writer) exempt() []templates.NamedExpression {
 	if len(all) == 0 {
 		return nil
 	}
-	return []templates.NamedExpression{{Name: "not-exempt", Expression: strings.Join(all, " &&\n")}}
+	return []views.NamedExpression{{Name: "not-exempt", Expression: strings.Join(all, " &&\n")}}
 }
 
 func kind(group, name string) olm.Kind {

@@ -8,7 +8,7 @@ import (
 	"unicode"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
-	"github.com/olmgen/olmgen/templates"
+	"github.com/olmgen/olmgen/internal/views"
 )
 
 // longest is how long a list becomes in one expression. The API server refuses one of 100,000 characters (cel-go:
@@ -59,7 +59,7 @@ func record(file string, fields ...string) entry {
 
 // pinned returns the variables with what is pinned: pinned, and pinned2 and so on where one expression cannot hold it.
 // What was only pinned before stands at the end, below a comment.
-func (w *writer) pinned(brackets string, entries func(Facts) []entry) (out []templates.NamedExpression) {
+func (w *writer) pinned(brackets string, entries func(Facts) []entry) (out []views.NamedExpression) {
 	var b strings.Builder
 	flush := func() {
 		name := "pinned"
@@ -70,7 +70,7 @@ func (w *writer) pinned(brackets string, entries func(Facts) []entry) (out []tem
 		if text != "" {
 			text = "\n" + text + "\n"
 		}
-		out = append(out, templates.NamedExpression{Name: name, Expression: brackets[:1] + text + brackets[1:]})
+		out = append(out, views.NamedExpression{Name: name, Expression: brackets[:1] + text + brackets[1:]})
 		b.Reset()
 	}
 	seen := map[string]bool{}
@@ -99,8 +99,8 @@ func (w *writer) pinned(brackets string, entries func(Facts) []entry) (out []tem
 }
 
 // over joins an expression about each of the variables that pinned has made; in the expression, $ is the variable.
-func over(variables []templates.NamedExpression, join, expression string) string {
-	return strings.Join(lists.Map(variables, func(v templates.NamedExpression) string {
+func over(variables []views.NamedExpression, join, expression string) string {
+	return strings.Join(lists.Map(variables, func(v views.NamedExpression) string {
 		return strings.ReplaceAll(expression, "$", "variables."+v.Name)
 	}), join)
 }

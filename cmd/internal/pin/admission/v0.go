@@ -7,7 +7,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
-	"github.com/olmgen/olmgen/templates"
+	"github.com/olmgen/olmgen/internal/views"
 )
 
 // instead is the part of a message that says what is pinned, from the variable text. The API server drops a message of
@@ -42,14 +42,14 @@ func (w *writer) installPlans() policy {
 	return policy{
 		kind: kind(olm.Group, v1alpha1.InstallPlanKind), version: v1alpha1.GroupVersion,
 		about: "Refuses the approval of InstallPlans that contain a ClusterServiceVersion that is not pinned.",
-		when:  &templates.NamedExpression{Name: "becomes-approved", Expression: becomesApproved},
+		when:  &views.NamedExpression{Name: "becomes-approved", Expression: becomesApproved},
 		variables: append(pins,
 			variable("named", "object.spec.clusterServiceVersionNames"),
 			variable("planned", plannedNames),
 			variable("others", "variables.named.filter(n, "+unknown+") +\n"+
 				"variables.planned.filter(n, "+unknown+" && !(n in variables.named))"),
 			variable("names", "variables.others.join(', ')")),
-		validation: templates.Validation{Expression: "variables.others.size() == 0",
+		validation: views.Validation{Expression: "variables.others.size() == 0",
 			Message:           "the InstallPlan contains a ClusterServiceVersion that is not pinned",
 			MessageExpression: installPlanMessage + literal("; change "+w.file)},
 	}
@@ -86,7 +86,7 @@ func (w *writer) subscriptions() policy {
 			variable("channel", "has(object.spec.channel) ? object.spec.channel : ''"),
 			variable("held", over(pins, " +\n", "$.filter(p, p.package == object.spec.name)")),
 			variable("text", subscriptionText)),
-		validation: templates.Validation{Expression: over(pins, " ||\n", subscriptionPinned),
+		validation: views.Validation{Expression: over(pins, " ||\n", subscriptionPinned),
 			Message:           "what the Subscription asks for is not pinned",
 			MessageExpression: subscriptionMessage + instead + w.change()},
 	}
@@ -118,14 +118,14 @@ func (w *writer) catalogSources() policy {
 		variables: append(pins,
 			variable("image", "has(object.spec.image) ? object.spec.image : ''"),
 			variable("text", "("+over(pins, " +\n", sourceText)+").join(', ')")),
-		validation: templates.Validation{Expression: over(pins, " ||\n", sourcePinned),
+		validation: views.Validation{Expression: over(pins, " ||\n", sourcePinned),
 			Message:           "the CatalogSource or its image is not pinned",
 			MessageExpression: sourceMessage + instead + literal("; change "+w.file)},
 	}
 }
 
-func variable(name, expression string) templates.NamedExpression {
-	return templates.NamedExpression{Name: name, Expression: expression}
+func variable(name, expression string) views.NamedExpression {
+	return views.NamedExpression{Name: name, Expression: expression}
 }
 
 // change is the end of a message: the file of the package, which the variable held has, or that of all.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
-	"github.com/olmgen/olmgen/templates"
+	"github.com/olmgen/olmgen/internal/views"
 )
 
 const versionV1 = "v1"
@@ -55,7 +55,7 @@ func (w *writer) clusterExtensions() policy {
 			variable("catalogs", extensionCatalogs),
 			variable("held", over(pins, " +\n", "$.filter(p, p.package == variables.asked.packageName)")),
 			variable("text", extensionText)),
-		validation: templates.Validation{Expression: over(pins, " ||\n", extensionPinned),
+		validation: views.Validation{Expression: over(pins, " ||\n", extensionPinned),
 			Message:           "what the ClusterExtension asks for is not pinned",
 			MessageExpression: extensionMessage + instead + w.change()},
 	}
@@ -85,7 +85,7 @@ func (w *writer) clusterCatalogs() policy {
 		variables: append(pins,
 			variable("image", "has(object.spec.source.image) ? object.spec.source.image.ref : ''"),
 			variable("text", "("+over(pins, " +\n", catalogText)+").join(', ')")),
-		validation: templates.Validation{Expression: unavailable + " ||\n" + over(pins, " ||\n", catalogPinned),
+		validation: views.Validation{Expression: unavailable + " ||\n" + over(pins, " ||\n", catalogPinned),
 			Message:           "the ClusterCatalog or its image is not pinned",
 			MessageExpression: catalogMessage + instead + literal("; change "+w.file)},
 	}

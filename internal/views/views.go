@@ -1,4 +1,6 @@
-package templates
+// Package views holds the views of the templates: what each is given, from an [Ownership] to a [WebhookConfiguration].
+// docs/reference/template-views.md lists their fields.
+package views
 
 import (
 	"strconv"
