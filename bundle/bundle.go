@@ -70,7 +70,7 @@ type Property struct {
 
 // Requires reports whether the property names what others have to bring, as those of dependencies.yaml do.
 func (p Property) Requires() bool {
-	return strings.HasSuffix(p.Type, ".required") || p.Type == "olm.constraint"
+	return strings.HasSuffix(p.Type, ".required") || p.Type == olm.PropertyConstraint
 }
 
 // ParseProperties reads the annotation of a ClusterServiceVersion in a cluster that has the properties of its bundle,
@@ -200,7 +200,7 @@ func (b *Bundle) CatalogProperties() []Property {
 			list = append(list, Property{Type: kind, Value: raw})
 		}
 	}
-	add("olm.package", map[string]string{"packageName": b.Package, "version": b.CSV.Spec.Version.String()})
+	add(olm.PropertyPackage, map[string]string{"packageName": b.Package, "version": b.CSV.Spec.Version.String()})
 	var shipped []olm.API
 	for _, c := range b.CRDs {
 		for _, v := range c.Versions {
@@ -209,10 +209,10 @@ func (b *Bundle) CatalogProperties() []Property {
 		}
 	}
 	for _, a := range olm.CatalogAPIs(&b.CSV.Spec, shipped) {
-		add("olm.gvk", gvk(a))
+		add(olm.PropertyGVK, gvk(a))
 	}
 	for _, a := range olm.RequiredAPIs(&b.CSV.Spec) {
-		add("olm.gvk.required", gvk(a))
+		add(olm.PropertyGVKRequired, gvk(a))
 	}
 	list = append(list, lists.Map(b.Dependencies, requirement)...)
 	slices.SortStableFunc(list, func(a, b Property) int {
@@ -233,9 +233,9 @@ func gvk(a olm.API) map[string]string {
 // requirement turns an entry of dependencies.yaml into the property that a catalog has for it.
 func requirement(d Property) Property {
 	switch d.Type {
-	case "olm.gvk", "olm.label":
+	case olm.PropertyGVK, olm.PropertyLabel:
 		d.Type += ".required"
-	case "olm.package":
+	case olm.PropertyPackage:
 		var v struct {
 			PackageName string `json:"packageName"`
 			Version     string `json:"version"`
@@ -243,7 +243,7 @@ func requirement(d Property) Property {
 		if json.Unmarshal(d.Value, &v) == nil {
 			if raw, err := json.Marshal(map[string]string{"packageName": v.PackageName,
 				"versionRange": v.Version}); err == nil {
-				return Property{Type: "olm.package.required", Value: raw}
+				return Property{Type: olm.PropertyPackageRequired, Value: raw}
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -29,8 +30,8 @@ func (r *reader) check() error {
 		}
 	}
 	if b.Package == "" {
-		b.Package = BaseName(b.CSV.Name, b.CSV.Spec.Version.String())
-		r.warn(WarnLayout, &manifest.Error{File: "metadata/annotations.yaml", Field: KeyPackage,
+		b.Package = olm.BaseName(b.CSV.Name, b.CSV.Spec.Version.String())
+		r.warn(WarnLayout, &manifest.Error{File: "metadata/annotations.yaml", Field: olm.BundlePackage,
 			Msg: fmt.Sprintf("missing: the package is taken to be %q, after the CSV's name", b.Package)})
 	}
 	return nil
@@ -45,7 +46,8 @@ func (r *reader) checkObjects() error {
 			return err
 		}
 		// Kubernetes: pkg/controller/clusterroleaggregation applies the rules as a field manager of its own
-		if o.Kind == "ClusterRole" && GroupOf(o) == rbacv1.GroupName && o.Has("aggregationRule") && o.Has("rules") {
+		if o.Kind == "ClusterRole" && install.GroupOf(o) == rbacv1.GroupName && o.Has("aggregationRule") &&
+			o.Has("rules") {
 			r.warn(WarnAggregatedRules, o.Errorf("rules", "the cluster fills in the rules of a ClusterRole with an "+
 				"aggregationRule: after that, server-side apply conflicts with it unless it is forced"))
 		}
@@ -58,7 +60,7 @@ func (r *reader) checkKind(o *manifest.Object) error {
 		if !supported(o.Kind) || o.Kind == "ClusterServiceVersion" || o.Kind == "CustomResourceDefinition" {
 			return o.Errorf("apiVersion", "missing")
 		}
-		r.warn(WarnAPIVersion, o.Errorf("apiVersion", "missing: taken for %s", APIVersionOf(o)))
+		r.warn(WarnAPIVersion, o.Errorf("apiVersion", "missing: taken for %s", install.APIVersionOf(o)))
 		return nil
 	}
 	if !supported(o.Kind) {
@@ -69,9 +71,9 @@ func (r *reader) checkKind(o *manifest.Object) error {
 		}
 		r.warn(WarnUnsupportedKind, e)
 	}
-	switch as := APIVersionOf(o); {
+	switch as := install.APIVersionOf(o); {
 	case as == o.APIVersion || o.Kind == v1alpha1.ClusterServiceVersionKind:
-	case o.Group() == GroupOf(o):
+	case o.Group() == install.GroupOf(o):
 		r.warn(WarnOldAPI, o.Errorf("apiVersion", "%s is not served any more: rendered as %s, as OLM does",
 			o.APIVersion, as))
 	default:
@@ -115,7 +117,7 @@ func (r *reader) decodeCSV() error {
 	}
 	for _, f := range unknown {
 		t, does := reflect.TypeOf(csv), "OLM drops it"
-		segments := manifest.Segments(f)
+		segments := decoded.Segments(f)
 		name := segments[len(segments)-1]
 		known := manifest.FieldsAt(t, strings.TrimSuffix(strings.TrimSuffix(f, name), "."))
 		same := func(k string) bool { return strings.EqualFold(k, name) } // as encoding/json reads it
@@ -231,7 +233,7 @@ func (r *reader) checkPermissionList(list string, permissions []v1alpha1.Strateg
 
 func (r *reader) checkShippedRules() error {
 	for _, o := range r.bundle.Others {
-		if GroupOf(o) != rbacv1.GroupName || o.Kind != "Role" && o.Kind != "ClusterRole" {
+		if install.GroupOf(o) != rbacv1.GroupName || o.Kind != "Role" && o.Kind != "ClusterRole" {
 			continue
 		}
 		var role rbacv1.ClusterRole
@@ -293,8 +295,8 @@ func (r *reader) checkDeclared() error {
 // dropUndeclared replaces an object by one without the fields that its type does not declare, with a warning for each
 // name of a field.
 func (r *reader) dropUndeclared(o **manifest.Object) error {
-	t := olm.TypeOf(APIVersionOf(*o), (*o).Kind)
-	if foreign := (*o).APIVersion != "" && (*o).Group() != GroupOf(*o); t == nil || foreign {
+	t := olm.TypeOf(install.APIVersionOf(*o), (*o).Kind)
+	if foreign := (*o).APIVersion != "" && (*o).Group() != install.GroupOf(*o); t == nil || foreign {
 		return nil
 	}
 	fields, err := (*o).Undeclared(t)
@@ -312,7 +314,7 @@ const mostWarned = 100
 // warnUndeclared warns of fields of an object, once for all of a name, at the first of them.
 func (r *reader) warnUndeclared(o *manifest.Object, t reflect.Type, fields []string) {
 	named := lists.Groups(fields, func(f string) string {
-		segments := manifest.Segments(f)
+		segments := decoded.Segments(f)
 		return segments[len(segments)-1]
 	})
 	for i, same := range named {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -61,26 +60,12 @@ func (b *Bundle) ScopeOf(o *manifest.Object) Scope {
 	if s := ScopeOfKind(o.Group(), o.Kind); s != ScopeUnknown {
 		return s
 	}
-	if group := GroupOf(o); group != o.Group() {
+	if group := install.GroupOf(o); group != o.Group() {
 		return ScopeOfKind(group, o.Kind)
 	}
 	c := lists.Find(b.CRDs, func(c *CRD) bool { return c.Group == o.Group() && c.ResourceKind == o.Kind })
 	return scopeOf(c != nil && c.Scope != "Cluster", c != nil)
 }
-
-// APIVersionOf returns the apiVersion under which an object is to be created: its own, but the one OLM takes it for
-// where it has none, and that of OLM's own type for kinds such as Role, whatever the object says.
-func APIVersionOf(o *manifest.Object) string { return install.APIVersionOf(o.APIVersion, o.Kind) }
-
-// GroupOf returns the API group of the apiVersion under which an object is created.
-func GroupOf(o *manifest.Object) string { return install.GroupOf(o) }
-
-// BaseName returns a CSV's name without its version: memcached-operator.v0.0.1 is memcached-operator. It does not
-// change from one version of an operator to the next.
-func BaseName(csv, version string) string { return olm.BaseName(csv, version) }
-
-// Account returns the ServiceAccount a pod runs as, by its new or its old field.
-func Account(pod *corev1.PodSpec) string { return install.Account(pod) }
 
 // ResourceScope returns whether a resource of an RBAC rule, perhaps with a subresource, is namespaced: by the bundle's
 // own CRDs, then by what is known of its group. A group or resource "*" is ScopeUnknown, unless all resources of the

@@ -8,20 +8,11 @@ import (
 	"path"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// The keys of metadata/annotations.yaml (spec 12.1; operator-registry: pkg/lib/bundle/generate.go).
-const (
-	KeyMediaType      = "operators.operatorframework.io.bundle.mediatype.v1"
-	KeyManifests      = "operators.operatorframework.io.bundle.manifests.v1"
-	KeyMetadata       = "operators.operatorframework.io.bundle.metadata.v1"
-	KeyPackage        = "operators.operatorframework.io.bundle.package.v1"
-	KeyChannels       = "operators.operatorframework.io.bundle.channels.v1"
-	KeyDefaultChannel = "operators.operatorframework.io.bundle.channel.default.v1"
-
-	mediaType = "registry+v1"
-)
+const mediaType = "registry+v1"
 
 // layout finds the manifests and metadata directories: below the root or its bundle/ directory, as the annotations say.
 func (r *reader) layout() error {
@@ -62,10 +53,10 @@ func (r *reader) layoutAt(base string) (bool, error) {
 		return false, nil
 	}
 	r.bundle.Annotations = annotations
-	dir := path.Clean(cmp.Or(annotations[KeyManifests], "manifests/"))
+	dir := path.Clean(cmp.Or(annotations[olm.BundleManifests], "manifests/"))
 	if !fs.ValidPath(dir) {
-		return false, r.annotationError(KeyManifests, "%q is not a directory inside the bundle",
-			annotations[KeyManifests])
+		return false, r.annotationError(olm.BundleManifests, "%q is not a directory inside the bundle",
+			annotations[olm.BundleManifests])
 	}
 	if r.manifests = path.Join(base, dir); !r.isDir(r.manifests) {
 		return false, &manifest.Error{File: r.manifests,
@@ -84,11 +75,11 @@ func (r *reader) annotationError(key, format string, args ...any) error {
 
 func (r *reader) identity() error {
 	a, b := r.bundle.Annotations, r.bundle
-	if m := a[KeyMediaType]; m != "" && m != mediaType {
-		return r.annotationError(KeyMediaType, "%q bundles can't be rendered, only %s", m, mediaType)
+	if m := a[olm.BundleMediaType]; m != "" && m != mediaType {
+		return r.annotationError(olm.BundleMediaType, "%q bundles can't be rendered, only %s", m, mediaType)
 	}
-	b.Package, b.DefaultChannel = a[KeyPackage], a[KeyDefaultChannel]
-	for c := range strings.SplitSeq(a[KeyChannels], ",") {
+	b.Package, b.DefaultChannel = a[olm.BundlePackage], a[olm.BundleDefaultChannel]
+	for c := range strings.SplitSeq(a[olm.BundleChannels], ",") {
 		if c = strings.TrimSpace(c); c != "" {
 			b.Channels = append(b.Channels, c)
 		}

@@ -18,8 +18,10 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/base/parallel"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -260,7 +262,7 @@ func (r *reader) checkWhole(f manifestFile) error {
 		required = append(slices.Clone(required), "spec.version")
 	}
 	for _, field := range required {
-		if o.File == f.name && !o.Has(manifest.Segments(field)...) {
+		if o.File == f.name && !o.Has(decoded.Segments(field)...) {
 			e := &manifest.Error{File: f.name, Line: line}
 			e.Msg = "the file is truncated: its last line has no end, and " + field + " is missing"
 			return e.With("get the whole file, or end its last line if it is whole")
@@ -277,7 +279,7 @@ func (r *reader) dropReplaced() error {
 	last := map[identity]*manifest.Object{}
 	kept := make([]*manifest.Object, 0, len(r.objects))
 	for _, o := range slices.Backward(r.objects) {
-		id := identity{o.Kind, GroupOf(o), o.Name}
+		id := identity{o.Kind, install.GroupOf(o), o.Name}
 		counts := last[id]
 		if counts == nil || o.Name == "" || o.Kind == v1alpha1.ClusterServiceVersionKind {
 			last[id] = o

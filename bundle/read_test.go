@@ -14,6 +14,7 @@ import (
 
 	"github.com/olmgen/olmgen/golden/fuzztest"
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -161,7 +162,7 @@ func TestLayout(t *testing.T) {
 func TestLabelErrors(t *testing.T) {
 	f := good()
 	delete(f, annotationsFile)
-	_, err := Read(f.fs(), ReadOptions{Labels: map[string]string{KeyMediaType: "plain"}})
+	_, err := Read(f.fs(), ReadOptions{Labels: map[string]string{olm.BundleMediaType: "plain"}})
 	if want := `labels["operators.operatorframework.io.bundle.mediatype.v1"]: "plain" bundles can't be rendered, only registry+v1`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -202,7 +203,7 @@ func TestScopeAndVersion(t *testing.T) {
 	}
 	got := map[string]string{}
 	for _, o := range b.Others {
-		got[o.Kind] = fmt.Sprintf("%s, scope %d", APIVersionOf(o), b.ScopeOf(o))
+		got[o.Kind] = fmt.Sprintf("%s, scope %d", install.APIVersionOf(o), b.ScopeOf(o))
 	}
 	want := map[string]string{
 		"ClusterRole": "rbac.authorization.k8s.io/v1, scope 2", "ConfigMap": "v1, scope 1", "Deployment": "apps/v1, scope 1", "Memcached": "cache.example.com/v1, scope 1", "Namespace": "v1, scope 2",

@@ -19,6 +19,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/internal/whole/pipeline"
 	"github.com/olmgen/olmgen/source"
@@ -181,7 +182,7 @@ func (c *Catalog) withBundles(dirs *Catalog) *Catalog {
 }
 
 // namesPackage is the line of annotations that names the package, where it is written as everybody writes it.
-var namesPackage = lazy.Regexp(`(?m)^  ["']?` + regexp.QuoteMeta(bundle.KeyPackage) +
+var namesPackage = lazy.Regexp(`(?m)^  ["']?` + regexp.QuoteMeta(olm.BundlePackage) +
 	`["']?: *["']?([a-z0-9.-]*)["']?\s*$`)
 
 // packageOf returns the package of a bundle, as far as its annotations say it.
@@ -197,7 +198,7 @@ func packageOf(dir string) string {
 	if err != nil || yaml.Unmarshal(data, &metadata) != nil {
 		return ""
 	}
-	return metadata.Annotations[bundle.KeyPackage]
+	return metadata.Annotations[olm.BundlePackage]
 }
 
 // holdsBundle reports whether a directory has a legacy package or a bundle.

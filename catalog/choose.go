@@ -29,13 +29,13 @@ func (c Choice) Deprecations() (list []string) {
 			list = append(list, message)
 		}
 	}
-	add(c.Package.Deprecated(SchemaBundle, c.Bundle.Name))
+	add(c.Package.Deprecated(olm.SchemaBundle, c.Bundle.Name))
 	if c.Channel != nil {
-		add(c.Package.Deprecated(SchemaChannel, c.Channel.Name))
+		add(c.Package.Deprecated(olm.SchemaChannel, c.Channel.Name))
 	}
-	add(c.Package.Deprecated(TypePackage, ""))
+	add(c.Package.Deprecated(olm.PropertyPackage, ""))
 	if c.Bundle.Deprecated() {
-		add("the bundle has the property " + TypeDeprecated)
+		add("the bundle has the property " + olm.PropertyDeprecated)
 	}
 	return list
 }

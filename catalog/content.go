@@ -16,6 +16,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -196,7 +197,7 @@ func (c Choice) fromObjects(body *content, objects []contentObject, limits sourc
 
 // metadata returns what the catalog says of the bundle.
 func (c Choice) metadata(body *content, limits source.Limits) (*source.Source, error) {
-	value := body.property(TypeCSVMetadata)
+	value := body.property(olm.PropertyCSVMetadata)
 	if value == nil {
 		err := errors.New("the catalog holds neither its objects nor its olm.csv.metadata, so its install modes " +
 			"are not known")

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -121,7 +122,7 @@ func checkAsCatalog(t *testing.T, dir string, files map[string]string) {
 			must(t, err)
 			value, err := json.Marshal(map[string]string{"data": base64.StdEncoding.EncodeToString(d.json)})
 			must(t, err)
-			properties = append(properties, Property{Type: TypeObject, Value: value})
+			properties = append(properties, Property{Type: olm.PropertyObject, Value: value})
 			want = append(want, decoded(t, d.json))
 		}
 	}

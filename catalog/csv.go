@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
@@ -52,7 +53,7 @@ func (c *content) csv() ([]byte, error) {
 			return object, nil
 		}
 	}
-	if value := c.property(TypeCSVMetadata); value != nil {
+	if value := c.property(olm.PropertyCSVMetadata); value != nil {
 		return c.fromMetadata(value)
 	}
 	return nil, errors.New("the catalog has neither its objects nor olm.csv.metadata")
@@ -77,7 +78,7 @@ func (c *content) fromMetadata(value json.RawMessage) ([]byte, error) {
 		Provider              json.RawMessage   `json:"provider,omitempty"`
 	}
 	if err := manifest.DecodeJSON(value, &m); err != nil {
-		return nil, fmt.Errorf("property %s: %w", TypeCSVMetadata, err)
+		return nil, fmt.Errorf("property %s: %w", olm.PropertyCSVMetadata, err)
 	}
 	meta, spec := map[string]any{"name": c.Name}, map[string]any{}
 	if v := (&Bundle{Properties: c.Properties}).versionText(); v != "" { // of the olm.package property

@@ -9,6 +9,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -38,7 +39,7 @@ func (b *Bundle) render() ([]byte, error) {
 		Image         string                  `json:"image,omitempty"`
 		Properties    []Property              `json:"properties"`
 		RelatedImages []v1alpha1.RelatedImage `json:"relatedImages,omitempty"`
-	}{Schema: SchemaBundle, Package: read.Package, Name: b.Name, Image: b.Image}
+	}{Schema: olm.SchemaBundle, Package: read.Package, Name: b.Name, Image: b.Image}
 	for _, o := range append([]*manifest.Object{read.CSVObject}, read.Shipped()...) {
 		object, err := o.Value()
 		if err != nil {
@@ -52,7 +53,7 @@ func (b *Bundle) render() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		doc.Properties = append(doc.Properties, Property{Type: TypeObject, Value: value})
+		doc.Properties = append(doc.Properties, Property{Type: olm.PropertyObject, Value: value})
 	}
 	doc.Properties = append(doc.Properties, read.CatalogProperties()...)
 	named := append(slices.Clone(read.CSV.Spec.RelatedImages), v1alpha1.RelatedImage{Image: b.Image})
@@ -156,8 +157,8 @@ func (p *Package) with(other *Package) (*Package, []string) {
 	}
 	for _, d := range other.Deprecations {
 		known := slices.ContainsFunc(out.Deprecations, d.sameReference)
-		if !known && (d.Schema == SchemaBundle && slices.Contains(added, d.Name) ||
-			d.Schema == SchemaChannel && p.Channel(d.Name) == nil) {
+		if !known && (d.Schema == olm.SchemaBundle && slices.Contains(added, d.Name) ||
+			d.Schema == olm.SchemaChannel && p.Channel(d.Name) == nil) {
 			out.Deprecations = append(slices.Clip(out.Deprecations), d)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/base/yamltext"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
@@ -156,7 +157,7 @@ func limitsOf(l source.Limits) documentLimits {
 }
 
 func (l documentLimits) larger() error {
-	return manifest.OverLimit(fmt.Errorf("larger than %s", source.SizeText(l.bytes)))
+	return manifest.OverLimit(fmt.Errorf("larger than %s", text.Size(l.bytes)))
 }
 
 // check refuses a document that is too large or has too many values.
@@ -234,7 +235,7 @@ func yamlToJSON(doc []byte, limits documentLimits) ([]byte, error) {
 		}
 		if size := expandedSize(&n, map[*yamlnode.Node]int64{}); size > limits.bytes {
 			return nil, manifest.OverLimit(
-				fmt.Errorf("larger than %s with its aliases expanded", source.SizeText(limits.bytes)))
+				fmt.Errorf("larger than %s with its aliases expanded", text.Size(limits.bytes)))
 		}
 	}
 	j, err := yaml.YAMLToJSON(doc)

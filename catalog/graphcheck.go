@@ -9,6 +9,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // graphCheck collects the faults of a package whose documents can be read.
@@ -40,7 +41,7 @@ func (c *graphCheck) channel(ch *Channel) {
 	for _, e := range entries {
 		c.entry(e, append(in, fmt.Sprintf("invalid bundle %q", e.Name)))
 	}
-	if m := c.pkg.deprecation(SchemaChannel, ch.Name); m != nil && m.Message == "" {
+	if m := c.pkg.deprecation(olm.SchemaChannel, ch.Name); m != nil && m.Message == "" {
 		c.add(m.Place, "deprecation", in, "invalid deprecation: message must be set")
 	}
 }
@@ -75,12 +76,12 @@ func (c *graphCheck) entry(e Entry, in []string) {
 		}
 	}
 	if b == nil {
-		c.add(e.Place, "no-bundle", in, "must be exactly one property with type %q", TypePackage)
+		c.add(e.Place, "no-bundle", in, "must be exactly one property with type %q", olm.PropertyPackage)
 	}
 	if b == nil || b.Image == "" && !b.Objects {
 		c.add(e.Place, "no-image", in, "bundle image must be set")
 	}
-	if m := c.pkg.deprecation(SchemaBundle, e.Name); m != nil && m.Message == "" {
+	if m := c.pkg.deprecation(olm.SchemaBundle, e.Name); m != nil && m.Message == "" {
 		c.add(m.Place, "deprecation", in, "invalid deprecation: message must be set")
 	}
 	if len(version.Build) > 0 && len(release) > 0 {

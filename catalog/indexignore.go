@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
 
-	"github.com/olmgen/olmgen/source"
+	"github.com/olmgen/olmgen/internal/base/text"
 )
 
 // indexIgnore is the file that says which files of its directory, and below, are not of the catalog. Its patterns are
@@ -52,7 +52,7 @@ func readPatterns(fsys fs.FS, name string) ([]gitignore.Pattern, error) {
 		return nil, err
 	}
 	if len(data) > maxIgnore {
-		return nil, fmt.Errorf("%s: larger than %s", name, source.SizeText(maxIgnore))
+		return nil, fmt.Errorf("%s: larger than %s", name, text.Size(maxIgnore))
 	}
 	var domain []string
 	if dir := path.Dir(name); dir != "." {

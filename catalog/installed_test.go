@@ -3,12 +3,14 @@ package catalog
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // An installed release may be one that the catalog no longer has: a name that entries replace or skip, or a version.
 func TestInstalled(t *testing.T) {
 	version := func(v string) []Property {
-		return []Property{{Type: TypePackage, Value: json.RawMessage(`{"packageName":"a","version":"` + v + `"}`)}}
+		return []Property{{Type: olm.PropertyPackage, Value: json.RawMessage(`{"packageName":"a","version":"` + v + `"}`)}}
 	}
 	p := &Package{Name: "a", Bundles: []*Bundle{{Name: "unversioned"}, {Name: "first", Properties: version("1.0.0")}},
 		Channels: []*Channel{{Name: "stable", Entries: []Entry{

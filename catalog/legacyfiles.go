@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
@@ -115,7 +116,7 @@ func (r *legacyReader) readFile(fsys fs.FS, p string) (*legacyFile, error) {
 	r.files++
 	if r.bytes > r.options.Source.Limits.MaxTotalBytes || r.files > r.options.Source.Limits.MaxFiles {
 		return nil, manifest.OverLimit(fmt.Errorf("%s: the package is larger than %s or has more than %d files",
-			r.dir, source.SizeText(r.options.Source.Limits.MaxTotalBytes), r.options.Source.Limits.MaxFiles))
+			r.dir, text.Size(r.options.Source.Limits.MaxTotalBytes), r.options.Source.Limits.MaxFiles))
 	}
 	return &legacyFile{name: path.Base(p), data: data}, nil
 }

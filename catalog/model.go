@@ -21,28 +21,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/lists"
-)
-
-// The schemas of the documents that opm reads.
-const (
-	SchemaPackage      = "olm.package"
-	SchemaChannel      = "olm.channel"
-	SchemaBundle       = "olm.bundle"
-	SchemaDeprecations = "olm.deprecations"
-)
-
-// The property types that OLM reads.
-const (
-	TypePackage         = "olm.package"
-	TypePackageRequired = "olm.package.required"
-	TypeGVK             = "olm.gvk"
-	TypeGVKRequired     = "olm.gvk.required"
-	TypeLabel           = "olm.label"
-	TypeLabelRequired   = "olm.label.required"
-	TypeConstraint      = "olm.constraint"
-	TypeDeprecated      = "olm.deprecated"
-	TypeObject          = "olm.bundle.object"
-	TypeCSVMetadata     = "olm.csv.metadata"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // Place is where something stands.
@@ -125,16 +104,16 @@ func (c *Catalog) Count() map[Key]int {
 	count := map[Key]int{}
 	for name, p := range c.Packages {
 		if p.Declared {
-			count[Key{SchemaPackage, name}]++
+			count[Key{olm.SchemaPackage, name}]++
 		}
 		if p.Deprecations != nil {
-			count[Key{SchemaDeprecations, name}]++
+			count[Key{olm.SchemaDeprecations, name}]++
 		}
 		if len(p.Channels) > 0 {
-			count[Key{SchemaChannel, name}] = len(p.Channels)
+			count[Key{olm.SchemaChannel, name}] = len(p.Channels)
 		}
 		if len(p.Bundles) > 0 {
-			count[Key{SchemaBundle, name}] = len(p.Bundles)
+			count[Key{olm.SchemaBundle, name}] = len(p.Bundles)
 		}
 		for _, o := range p.Others {
 			count[Key{o.Schema, name}]++
@@ -223,7 +202,7 @@ type PackageProperty struct {
 // PropertyOf returns the olm.package of a bundle.
 func PropertyOf(p PackageProperty) Property {
 	value, _ := json.Marshal(p) // strings: it cannot fail
-	return Property{Type: TypePackage, Value: value}
+	return Property{Type: olm.PropertyPackage, Value: value}
 }
 
 // PackageRequired is the value of olm.package.required.
@@ -279,7 +258,7 @@ func (p *Package) Bundle(name string) *Bundle {
 
 // Deprecated returns the message of a deprecation, or "".
 func (p *Package) Deprecated(schema, name string) string {
-	if schema == TypePackage {
+	if schema == olm.PropertyPackage {
 		return lists.Find(p.Deprecations, func(d Deprecation) bool { return d.Schema == schema }).Message
 	}
 	if d := p.deprecation(schema, name); d != nil {
@@ -323,7 +302,7 @@ func (b *Bundle) Version() (semver.Version, bool) {
 func (b *Bundle) versionText() string {
 	for _, p := range b.Properties {
 		var v PackageProperty
-		if p.Type == TypePackage && json.Unmarshal(p.Value, &v) == nil {
+		if p.Type == olm.PropertyPackage && json.Unmarshal(p.Value, &v) == nil {
 			return v.Version
 		}
 	}
@@ -332,5 +311,5 @@ func (b *Bundle) versionText() string {
 
 // Deprecated reports whether the bundle has the property olm.deprecated: OLM never installs it.
 func (b *Bundle) Deprecated() bool {
-	return slices.ContainsFunc(b.Properties, func(p Property) bool { return p.Type == TypeDeprecated })
+	return slices.ContainsFunc(b.Properties, func(p Property) bool { return p.Type == olm.PropertyDeprecated })
 }

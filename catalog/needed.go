@@ -13,6 +13,7 @@ import (
 	"github.com/operator-framework/api/pkg/constraints"
 
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // needed is what of directories of bundles is asked for: packages, the providers of APIs, or anything.
@@ -48,7 +49,7 @@ func (n *needed) grow(c *Catalog) (apis []GVK, more bool) {
 func (b *Bundle) providesAny(apis []GVK) bool {
 	return len(apis) > 0 && slices.ContainsFunc(b.Properties, func(p Property) bool {
 		var provided GVK
-		return p.Type == TypeGVK && json.Unmarshal(p.Value, &provided) == nil && slices.Contains(apis, provided)
+		return p.Type == olm.PropertyGVK && json.Unmarshal(p.Value, &provided) == nil && slices.Contains(apis, provided)
 	})
 }
 
@@ -57,11 +58,11 @@ func (n *needed) add(p Property) {
 	var c constraints.Constraint
 	var err error
 	switch p.Type {
-	case TypePackageRequired:
+	case olm.PropertyPackageRequired:
 		err = json.Unmarshal(p.Value, &c.Package)
-	case TypeGVKRequired:
+	case olm.PropertyGVKRequired:
 		err = json.Unmarshal(p.Value, &c.GVK)
-	case TypeConstraint:
+	case olm.PropertyConstraint:
 		c, err = constraints.Parse(p.Value)
 	default:
 		n.any = n.any || strings.HasSuffix(p.Type, ".required") // of a label, which any may have

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -24,7 +25,7 @@ type contentObject []byte
 func (c *content) objects() ([]contentObject, error) {
 	var list []contentObject
 	for _, p := range c.Properties {
-		if p.Type != TypeObject {
+		if p.Type != olm.PropertyObject {
 			continue
 		}
 		o, err := readObject(p.Value)
@@ -40,7 +41,9 @@ func (c *content) objects() ([]contentObject, error) {
 }
 
 // inObject adds to an error which object it is about.
-func inObject(i int, err error) error { return fmt.Errorf("property %s %d: %w", TypeObject, i+1, err) }
+func inObject(i int, err error) error {
+	return fmt.Errorf("property %s %d: %w", olm.PropertyObject, i+1, err)
+}
 
 // readObject reads the value of a property olm.bundle.object.
 func readObject(value json.RawMessage) (contentObject, error) {

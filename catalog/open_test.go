@@ -13,8 +13,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/golden/sourcetest"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -213,7 +213,7 @@ func TestCatalogChoiceThatFails(t *testing.T) {
 
 func TestCatalogImage(t *testing.T) {
 	host := sourcetest.Serve(t, nil)
-	labels := map[string]string{bundle.KeyPackage: "etcd"}
+	labels := map[string]string{olm.BundlePackage: "etcd"}
 	img := sourcetest.Image(t, labels, sourcetest.Tar(t, goodFiles))
 	sourcetest.Push(t, host+"/etcd/bundle:v1", img)
 	inDir(t, map[string]string{"catalog/c.yaml": `

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // Fault is a reason for which opm refuses a catalog.
@@ -124,7 +125,7 @@ func (p *Package) check() []Fault {
 	}
 	c.versions()
 	for _, d := range p.Deprecations {
-		if d.Schema == TypePackage && d.Message == "" {
+		if d.Schema == olm.PropertyPackage && d.Message == "" {
 			c.add(d.Place, "deprecation", nil, "invalid deprecation: message must be set")
 		}
 	}
@@ -225,10 +226,10 @@ func (p *Package) checkBundle(b *Bundle) *Fault {
 		return stop(b.Place, "property", "parse properties for bundle %q: %v", b.Name, err)
 	case len(packages) != 1:
 		return stop(b.Place, "package-property", "package %q bundle %q must have exactly 1 %q property, found %d",
-			p.Name, b.Name, TypePackage, len(packages))
+			p.Name, b.Name, olm.PropertyPackage, len(packages))
 	case packages[0].PackageName != p.Name:
-		return stop(b.Place, "package-property", "package %q does not match %q property %q", p.Name, TypePackage,
-			packages[0].PackageName)
+		return stop(b.Place, "package-property", "package %q does not match %q property %q",
+			p.Name, olm.PropertyPackage, packages[0].PackageName)
 	}
 	if b.imageFault != "" {
 		return stop(b.Place, "image", "package %q bundle %q %s", p.Name, b.Name, b.imageFault)
@@ -281,17 +282,17 @@ func (p *Package) checkDeprecations() *Fault {
 			seen[key] = true
 		}
 		switch d.Schema {
-		case SchemaBundle:
+		case olm.SchemaBundle:
 			if p.Bundle(d.Name) == nil {
 				return stop(d.Place, rule, "cannot deprecate bundle %q for package %q: bundle not found", d.Name,
 					p.Name)
 			}
-		case SchemaChannel:
+		case olm.SchemaChannel:
 			if p.Channel(d.Name) == nil && (d.Name == "" || d.Name != p.DefaultChannel) {
 				return stop(d.Place, rule, "cannot deprecate channel %q for package %q: channel not found", d.Name,
 					p.Name)
 			}
-		case TypePackage:
+		case olm.PropertyPackage:
 			if d.Name != "" {
 				return stop(d.Place, rule, "package name must be empty for deprecated package %q (specified %q)",
 					p.Name, d.Name)
@@ -318,18 +319,18 @@ func (b *Bundle) parse() ([]PackageProperty, error) {
 	for i, p := range b.Properties {
 		var err error
 		switch p.Type {
-		case TypePackage:
+		case olm.PropertyPackage:
 			var v PackageProperty
 			err = json.Unmarshal(p.Value, &v)
 			packages = append(packages, v)
-		case TypePackageRequired:
+		case olm.PropertyPackageRequired:
 			err = json.Unmarshal(p.Value, &PackageRequired{})
-		case TypeGVK:
+		case olm.PropertyGVK:
 			err = json.Unmarshal(p.Value, &GVK{})
-		case TypeGVKRequired:
+		case olm.PropertyGVKRequired:
 			type GVKRequired GVK
 			err = json.Unmarshal(p.Value, &GVKRequired{})
-		case SchemaChannel:
+		case olm.SchemaChannel:
 			err = json.Unmarshal(p.Value, &struct {
 				ChannelName string `json:"channelName"`
 				Priority    int    `json:"priority"`

@@ -18,6 +18,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/internal/whole/pipeline"
 	"github.com/olmgen/olmgen/manifest"
@@ -344,7 +345,7 @@ func (t *template) basic(ctx context.Context, entries []json.RawMessage) (*Packa
 		if err := json.Unmarshal(e, head); err != nil {
 			return nil, err
 		}
-		if head.Schema != SchemaBundle {
+		if head.Schema != olm.SchemaBundle {
 			documents = append(append(documents, e...), ' ') // all in line 1
 			continue
 		}
@@ -404,14 +405,14 @@ func (t *template) basic(ctx context.Context, entries []json.RawMessage) (*Packa
 func (p *Package) locate(schema, name string, d *manifest.Document, field string) {
 	line := d.Errorf(field, "").Line
 	switch ch := p.Channel(name); {
-	case schema == SchemaPackage:
+	case schema == olm.SchemaPackage:
 		p.Line = line
-	case schema == SchemaChannel && ch != nil:
+	case schema == olm.SchemaChannel && ch != nil:
 		ch.Line = line
 		for i := range ch.Entries {
 			ch.Entries[i].Line = d.Errorf(fmt.Sprintf("%s.entries[%d]", field, i), "").Line
 		}
-	case schema == SchemaDeprecations:
+	case schema == olm.SchemaDeprecations:
 		for i := range p.Deprecations {
 			p.Deprecations[i].Line = d.Errorf(fmt.Sprintf("%s.entries[%d]", field, i), "").Line
 		}

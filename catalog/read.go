@@ -13,6 +13,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
@@ -123,13 +124,13 @@ func (r *reader) add(file string, d document) error {
 		return nil
 	}
 	switch blob.Schema {
-	case SchemaPackage:
+	case olm.SchemaPackage:
 		r.addPackage(&blob, place, r.origin(file, d, blob.Name))
-	case SchemaChannel:
+	case olm.SchemaChannel:
 		return r.addChannel(&blob, place, d.text, r.origin(file, d, blob.Package))
-	case SchemaBundle:
+	case olm.SchemaBundle:
 		r.addBundle(&blob, place, r.origin(file, d, blob.Package))
-	case SchemaDeprecations:
+	case olm.SchemaDeprecations:
 		return r.addDeprecations(&blob, place)
 	default:
 		r.addOther(&blob, place, r.origin(file, d, blob.Package))
@@ -139,7 +140,7 @@ func (r *reader) add(file string, d document) error {
 
 // nullKey returns the first key that must be a text and is null, as in a file that ends behind "name:"; or "".
 func (b *blob) nullKey(data []byte) string {
-	if b.Schema != "" && b.Name != "" && (b.Package != "" || b.Schema == SchemaPackage) {
+	if b.Schema != "" && b.Name != "" && (b.Package != "" || b.Schema == olm.SchemaPackage) {
 		return ""
 	}
 	var keys map[string]json.RawMessage
@@ -183,7 +184,7 @@ func (r *reader) addOther(doc *blob, place Place, from *origin) {
 		return
 	}
 	r.catalog.others = append(r.catalog.others, Other{place, doc.Schema, doc.Name, doc.Package, from})
-	known := []string{SchemaPackage, SchemaChannel, SchemaBundle, SchemaDeprecations}
+	known := []string{olm.SchemaPackage, olm.SchemaChannel, olm.SchemaBundle, olm.SchemaDeprecations}
 	nearest := text.Nearest(doc.Schema, known)
 	if nearest != "" || strings.HasPrefix(doc.Schema, "olm.") {
 		r.catalog.unknown = append(r.catalog.unknown, UnknownSchema{place, doc.Schema, nearest})
@@ -261,7 +262,7 @@ func (r *reader) addBundle(doc *blob, place Place, from *origin) {
 	p := r.pkg(doc.Package, place)
 	b := &Bundle{Place: place, Name: doc.Name, Image: doc.Image, imageFault: r.imageFault(doc), origin: from}
 	for i, prop := range doc.Properties {
-		body := prop.Type == TypeObject || prop.Type == TypeCSVMetadata
+		body := prop.Type == olm.PropertyObject || prop.Type == olm.PropertyCSVMetadata
 		if err := b.addBody(i, prop); err != nil {
 			p.fault(place, "object", "read bundle objects: package %q, bundle %q: %v", p.Name, b.Name, err)
 		}
@@ -308,7 +309,7 @@ func (r *reader) checkImage(image string) error {
 // decode.
 func (b *Bundle) addBody(i int, prop Property) error {
 	switch prop.Type {
-	case TypeObject:
+	case olm.PropertyObject:
 		b.Objects = true
 		if onlyData(prop.Value) != nil {
 			return nil
@@ -319,7 +320,7 @@ func (b *Bundle) addBody(i int, prop Property) error {
 		if err := json.Unmarshal(prop.Value, &BundleObject{}); err != nil {
 			return fmt.Errorf("parse property at index %d as bundle object: %w", i, err)
 		}
-	case TypeCSVMetadata:
+	case olm.PropertyCSVMetadata:
 		if b.Metadata++; bytes.HasPrefix(prop.Value, []byte("{")) {
 			return nil // it is valid JSON
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/olmgen/olmgen/internal/base/regular"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/whole/pipeline"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
@@ -83,7 +84,7 @@ func (w *walk) stream(ctx context.Context, file string, r io.Reader) error {
 		w.bytes += int64(len(d.json))
 		if w.bytes > w.limits.MaxTotalBytes {
 			return manifest.OverLimit(
-				fmt.Errorf("%s: the catalog is larger than %s", name, source.SizeText(w.limits.MaxTotalBytes)))
+				fmt.Errorf("%s: the catalog is larger than %s", name, text.Size(w.limits.MaxTotalBytes)))
 		}
 		if err := w.add(file, d); err != nil {
 			return fmt.Errorf("%s: document that starts in line %d: %w", name, d.line, err)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -317,7 +318,7 @@ func (c *Config) checkDefaultCerts(profiles []generate.Profile, certs []Certs) e
 
 // has reports whether the RenderConfig has a field, such as groups[0].name; false is nothing.
 func (c *Config) has(field string) bool {
-	v, _ := manifest.ValueAt(c.document, manifest.Segments(field))
+	v, _ := decoded.At(c.document, decoded.Segments(field))
 	return v != nil && v != false
 }
 

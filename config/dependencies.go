@@ -9,6 +9,7 @@ import (
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // withDependencies returns the RenderConfig with the operators that those of its groups require, if it asks for them,
@@ -109,7 +110,7 @@ func (d *dependencies) blocked(group int, p provider) error {
 func (p provider) apis() (names []string) {
 	for _, property := range p.Properties {
 		var api struct{ Group, Kind string }
-		if property.Type == catalog.TypeGVK && json.Unmarshal(property.Value, &api) == nil {
+		if property.Type == olm.PropertyGVK && json.Unmarshal(property.Value, &api) == nil {
 			names = append(names, api.Kind+"."+api.Group)
 		}
 	}

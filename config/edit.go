@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/yamltext"
 	"github.com/olmgen/olmgen/internal/inplace"
@@ -98,7 +99,7 @@ type editedText struct {
 
 func (t *editedText) list(c *Config, field string) (*yaml.Node, error) {
 	n := t.root.Content[0]
-	for _, segment := range manifest.Segments(field) {
+	for _, segment := range decoded.Segments(field) {
 		n = yamltext.Child(n, segment)
 	}
 	if n == nil || n.Kind != yaml.SequenceNode || n.Style&yaml.FlowStyle != 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/jsontype"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -132,7 +133,7 @@ func fieldsOf(t reflect.Type, place string, out *[]string) {
 			fieldsOf(f.Type, place, out)
 			continue
 		}
-		typ, path := manifest.Pointed(f.Type), strings.TrimPrefix(place+"."+name, ".")
+		typ, path := jsontype.Pointed(f.Type), strings.TrimPrefix(place+"."+name, ".")
 		line := ""
 		switch typ.Kind() {
 		case reflect.String:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
@@ -55,7 +56,7 @@ func ReadFunctionConfig(name string, data []byte) (*Config, error) {
 
 // elsewhere returns a hint for a field of the file, defaults, group or bundle that stands in the wrong place, or "".
 func elsewhere(field string) string {
-	segments := manifest.Segments(field)
+	segments := decoded.Segments(field)
 	name := segments[len(segments)-1]
 	parents := []string{"", "output.", defaultsField + ".", "groups[].", bundleField + "."}
 	var places []string

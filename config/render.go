@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -189,7 +190,7 @@ func (c *Config) addWarnings(r *Rendered, all []*loaded, results []*generate.Res
 				continue
 			}
 			field := ""
-			if segments := manifest.Segments(w.Field); len(segments) > 0 {
+			if segments := decoded.Segments(w.Field); len(segments) > 0 {
 				field = segments[len(segments)-1]
 			}
 			r.Warnings = append(r.Warnings, Warning{Operator: name, Class: w.Class, Reason: w.Msg, Field: field,

@@ -1,8 +1,8 @@
 package generate
 
 import (
+	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
-	"github.com/olmgen/olmgen/manifest"
 )
 
 const preserveUnknown = "x-kubernetes-preserve-unknown-fields"
@@ -36,7 +36,7 @@ func convertVersion(v, spec map[string]any, preserve bool) {
 	for from, to := range map[string]string{"validation": "schema", "subresources": "subresources",
 		"additionalPrinterColumns": "additionalPrinterColumns"} {
 		if top, ok := spec[from]; ok && v[to] == nil && top != nil {
-			v[to] = manifest.CopyValue(top, nil)
+			v[to] = decoded.Copy(top, nil)
 		}
 	}
 	for _, c := range normalize.List(v, "additionalPrinterColumns") {

@@ -169,7 +169,7 @@ func propertiesAnnotation(b *bundle.Bundle, catalog []bundle.Property) string {
 		return "{}"
 	}
 	for _, p := range slices.Clone(list) {
-		if catalog == nil && (p.Type == "olm.gvk.required" || p.Type == "olm.package.required") {
+		if catalog == nil && (p.Type == olm.PropertyGVKRequired || p.Type == olm.PropertyPackageRequired) {
 			list = append(list, p)
 		}
 	}

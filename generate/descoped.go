@@ -13,6 +13,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/views"
 )
@@ -326,7 +327,7 @@ func (r *rendering) statusOf(a *account) []rbacv1.PolicyRule {
 func (r *rendering) servesAPI(a olm.API) []*account {
 	used := map[string]bool{}
 	for _, d := range r.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		used[bundle.Account(&d.Spec.Template.Spec)] = true
+		used[install.Account(&d.Spec.Template.Spec)] = true
 	}
 	asks := func(b *account) bool {
 		return slices.ContainsFunc(b.rules, func(p rbacv1.PolicyRule) bool { return rbac.Has(p.APIGroups, a.Group) })

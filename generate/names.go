@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/views"
 )
 
@@ -43,7 +44,7 @@ func newNames(b *bundle.Bundle, csv *v1alpha1.ClusterServiceVersion, o Options, 
 	}
 	for _, x := range b.Others {
 		switch {
-		case bundle.GroupOf(x) != rbacv1.GroupName:
+		case install.GroupOf(x) != rbacv1.GroupName:
 		case strings.HasPrefix(x.Kind, "Cluster"):
 			n.clusterRoles[x.Name] = true
 		default:

@@ -10,6 +10,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/views"
 	"github.com/olmgen/olmgen/manifest"
@@ -220,7 +221,7 @@ func metaOperator(b *bundle.Bundle, mode v1alpha1.InstallModeType, namespace str
 func shippedRBAC(shipped []*manifest.Object, namespace string) *rbac.Objects {
 	x := &rbac.Objects{}
 	for _, o := range shipped {
-		if rbac.Relevant(bundle.GroupOf(o), o.Kind) {
+		if rbac.Relevant(install.GroupOf(o), o.Kind) {
 			_ = x.Add(o, namespace) // the error is a warning of the bundle's
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -220,7 +221,7 @@ func (n *needed) property(p bundle.Property) {
 		return
 	}
 	switch p.Type {
-	case "olm.package.required":
+	case olm.PropertyPackageRequired:
 		versions := cmp.Or(v.VersionRange, v.Version)
 		in, err := semver.ParseRange(versions) // as OLM does
 		switch there := func(v semver.Version) bool { return err == nil && in(v) }; {
@@ -231,13 +232,13 @@ func (n *needed) property(p bundle.Property) {
 		default:
 			n.add("the operator requires the package %s: %s", strings.TrimSpace(v.PackageName+" "+versions), n.how())
 		}
-	case "olm.gvk.required":
+	case olm.PropertyGVKRequired:
 		if v.Kind != "" && v.Version != "" && !n.served(v.Group, v.Version, v.Kind) {
 			n.add("the operator requires the API %s.%s.%s: %s", v.Kind, v.Version, v.Group, n.how())
 		}
-	case "olm.label.required":
+	case olm.PropertyLabelRequired:
 		n.add("the operator requires an operator with the label %s: %s", v.Label, n.how())
-	case "olm.constraint":
+	case olm.PropertyConstraint:
 		text := cmp.Or(v.FailureMessage, string(p.Value))
 		n.add("the operator requires what its olm.constraint says (%s): %s", text, n.how())
 	}
@@ -245,7 +246,7 @@ func (n *needed) property(p bundle.Property) {
 
 // object adds the note for an object whose API is neither of Kubernetes nor of the bundle.
 func (n *needed) object(o *manifest.Object) {
-	apiVersion := bundle.APIVersionOf(o)
+	apiVersion := install.APIVersionOf(o)
 	group, version, ok := strings.Cut(apiVersion, "/")
 	if ok && !olm.BuiltinGroup(group) && !n.served(group, version, o.Kind) {
 		n.add("the bundle ships objects of kind %s: the cluster must serve %s", o.Kind, apiVersion)

@@ -27,6 +27,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -328,7 +329,7 @@ func (r *Result) FixedNamespaces() []string {
 	}
 	for _, o := range b.Others {
 		found = append(found, o.Namespace)
-		if bundle.GroupOf(o) == rbacv1.GroupName {
+		if install.GroupOf(o) == rbacv1.GroupName {
 			first, _, _ := strings.Cut(o.Name, ".") // what a stable name begins with
 			found = append(found, first)
 			var binding rbacv1.ClusterRoleBinding

@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/views"
 	"github.com/olmgen/olmgen/manifest"
@@ -33,26 +34,11 @@ type serving struct {
 // secret holds the serving certificate. With cert-manager the Certificate has its name too.
 func (s *serving) secret() string { return s.service + "-cert" }
 
-// ServesAt returns the Deployment of a ClusterServiceVersion for which OLM makes a Service of a name, or "".
-func ServesAt(csv *v1alpha1.ClusterServiceVersion, service string) string {
-	for _, w := range csv.Spec.WebhookDefinitions {
-		if olm.ServiceName(w.DeploymentName) == service {
-			return w.DeploymentName
-		}
-	}
-	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
-		if olm.ServiceName(d.DeploymentName) == service {
-			return d.DeploymentName
-		}
-	}
-	return ""
-}
-
 // servings finds the Deployments that serve, in the CSV's order.
 func servings(csv *v1alpha1.ClusterServiceVersion, mode Names) (out []*serving) {
 	for _, d := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		s := &serving{deployment: d.Name, service: olm.ServiceName(d.Name),
-			account: bundle.Account(&d.Spec.Template.Spec)}
+			account: install.Account(&d.Spec.Template.Spec)}
 		if mode == NamesOLM { // OLM does not look at the field's old name
 			s.account = d.Spec.Template.Spec.ServiceAccountName
 		}

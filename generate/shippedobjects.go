@@ -11,10 +11,12 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
@@ -23,7 +25,7 @@ import (
 // shipped returns the object that the bundle ships with an API group, a kind and a name, or nil.
 func (r *rendering) shipped(group, kind, name string) *manifest.Object {
 	return lists.Find(r.bundle.Others, func(o *manifest.Object) bool {
-		return o.Kind == kind && bundle.GroupOf(o) == group && o.Name == name
+		return o.Kind == kind && install.GroupOf(o) == group && o.Name == name
 	})
 }
 
@@ -65,7 +67,7 @@ func shippedObjects(r *rendering) {
 		if r.merged[o] {
 			continue
 		}
-		namespace, e := "", manifest.Edit{APIVersion: bundle.APIVersionOf(o)}
+		namespace, e := "", manifest.Edit{APIVersion: install.APIVersionOf(o)}
 		switch r.bundle.ScopeOf(o) {
 		case bundle.Namespaced:
 			namespace = r.options.Namespace
@@ -77,7 +79,7 @@ func shippedObjects(r *rendering) {
 		}
 		id := Object{APIVersion: e.APIVersion, Kind: o.Kind, Namespace: namespace, Name: o.Name}
 		if _, taken := r.keys[id.key()]; taken {
-			if !r.names.olm() && bundle.GroupOf(o) == "rbac.authorization.k8s.io" {
+			if !r.names.olm() && install.GroupOf(o) == "rbac.authorization.k8s.io" {
 				r.fail(o.Errorf("metadata.name", "the bundle ships a %s %s, and one of that name is generated", o.Kind,
 					o.Name))
 			}
@@ -89,7 +91,7 @@ func shippedObjects(r *rendering) {
 		if r.names.olm() {
 			e.Labels = map[string]string{olm.LabelManaged: "true"}
 			// OLM: step.go, which has RBAC of its own
-			if namespace == "" && bundle.GroupOf(o) != "rbac.authorization.k8s.io" {
+			if namespace == "" && install.GroupOf(o) != "rbac.authorization.k8s.io" {
 				e.Labels = r.names.owned().Labels()
 			}
 		}
@@ -116,7 +118,7 @@ func (r *rendering) carry(o *manifest.Object, x Object, e manifest.Edit) {
 // checkSubjects warns of a shipped binding whose ServiceAccounts are in another namespace, once for each namespace.
 // Neither OLM nor olmgen changes it.
 func (r *rendering) checkSubjects(o *manifest.Object) {
-	if !strings.HasSuffix(o.Kind, "RoleBinding") || bundle.GroupOf(o) != "rbac.authorization.k8s.io" {
+	if !strings.HasSuffix(o.Kind, "RoleBinding") || install.GroupOf(o) != "rbac.authorization.k8s.io" {
 		return
 	}
 	var binding rbacv1.ClusterRoleBinding
@@ -150,7 +152,7 @@ func (r *rendering) checkSubjects(o *manifest.Object) {
 func withoutBindings(r *rendering) {
 	for _, o := range r.bundle.Others {
 		id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: o.Kind, Name: o.Name}
-		if _, taken := r.keys[id.key()]; taken || bundle.GroupOf(o) != rbacv1.GroupName {
+		if _, taken := r.keys[id.key()]; taken || install.GroupOf(o) != rbacv1.GroupName {
 			continue // shippedObjects refuses a name that is taken
 		}
 		switch o.Kind {
@@ -172,7 +174,7 @@ func (r *rendering) shippedClusterRoleBinding(o *manifest.Object) {
 	}
 	r.checkSubjects(o)
 	r.carry(o, Object{Part: partAllNamespaces},
-		manifest.Edit{APIVersion: bundle.APIVersionOf(o), RemoveNamespace: true})
+		manifest.Edit{APIVersion: install.APIVersionOf(o), RemoveNamespace: true})
 }
 
 // withoutAggregation adds a ClusterRole of the bundle. It removes the labels that aggregate the role to a default role
@@ -216,7 +218,7 @@ func (r *rendering) withoutAggregation(o *manifest.Object) {
 	}
 	r.merged[o] = true
 	r.carry(o, Object{},
-		manifest.Edit{APIVersion: bundle.APIVersionOf(o), RemoveNamespace: true, Change: func(object map[string]any) {
+		manifest.Edit{APIVersion: install.APIVersionOf(o), RemoveNamespace: true, Change: func(object map[string]any) {
 			for _, label := range drop {
 				delete(normalize.At(object, "metadata", "labels"), label)
 			}
@@ -236,7 +238,7 @@ func mirrored(c *v1alpha1.SubscriptionConfig, mirrors *images.Rewriter) *v1alpha
 
 // mirroredTexts returns the images of a shipped workload that a mirror replaces, by field.
 func mirroredTexts(o *manifest.Object, mirrors *images.Rewriter) (map[string]string, error) {
-	if !images.HasImages(bundle.GroupOf(o), o.Kind) {
+	if !images.HasImages(install.GroupOf(o), o.Kind) {
 		return nil, nil
 	}
 	v, err := o.Value()
@@ -244,7 +246,7 @@ func mirroredTexts(o *manifest.Object, mirrors *images.Rewriter) (map[string]str
 		return nil, err
 	}
 	texts := map[string]string{}
-	images.InObject(bundle.GroupOf(o), o.Kind, v, func(p images.Place, old string) string {
+	images.InObject(install.GroupOf(o), o.Kind, v, func(p images.Place, old string) string {
 		ref := mirrors.Rewrite(p, old)
 		if ref != old {
 			texts[p.Field] = ""
@@ -252,7 +254,7 @@ func mirroredTexts(o *manifest.Object, mirrors *images.Rewriter) (map[string]str
 		return ref
 	})
 	for field := range texts {
-		text, _ := manifest.ValueAt(v, manifest.Segments(field))
+		text, _ := decoded.At(v, decoded.Segments(field))
 		texts[field] = olm.Text(text)
 	}
 	return texts, nil

@@ -20,6 +20,8 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/rbac/danger"
 )
 
@@ -194,7 +196,7 @@ func checkPlan(t *testing.T, r *rbac, what string, asked, status []rbacv1.Policy
 	}
 	covers(t, what+": the CSV or the plan asks for the status", slices.Concat(asked, plan), status)
 	if slices.ContainsFunc(b.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, func(d v1alpha1.StrategyDeploymentSpec) bool {
-		return bundle.Account(&d.Spec.Template.Spec) == account
+		return install.Account(&d.Spec.Template.Spec) == account
 	}) {
 		covers(t, what+": the operator may update every status", status, expected)
 	}
@@ -365,7 +367,7 @@ func (r *rbac) allowed(account, namespace string, shipped bool) []rbacv1.PolicyR
 // RoleBinding grants, or those that only a ClusterRoleBinding does.
 func (r *rbac) clusterRoles(account string, beyond bool) []rbacv1.PolicyRule {
 	var out []rbacv1.PolicyRule
-	base := bundle.BaseName(r.bundle.CSV.Name, r.bundle.CSV.Spec.Version.String())
+	base := olm.BaseName(r.bundle.CSV.Name, r.bundle.CSV.Spec.Version.String())
 	for key, rules := range r.roles {
 		_, name, _ := strings.Cut(key, "/")
 		purpose := r.purpose[name]

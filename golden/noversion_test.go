@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/output"
 )
 
@@ -79,7 +80,7 @@ func renamed(t *testing.T, dir string, b *bundle.Bundle) fs.FS {
 	if err != nil {
 		t.Fatalf("%s: %v", dir, err)
 	}
-	base := bundle.BaseName(b.CSV.Name, b.CSV.Spec.Version.String())
+	base := olm.BaseName(b.CSV.Name, b.CSV.Spec.Version.String())
 	csv["metadata"].(map[string]any)["name"] = base + ".v99.98.97"
 	csv["spec"].(map[string]any)["version"] = "99.98.97"
 	csv["spec"].(map[string]any)["replaces"] = b.CSV.Name

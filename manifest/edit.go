@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/base/yamltext"
 )
 
@@ -129,9 +130,9 @@ func (e Edit) change(v map[string]any) {
 		v["metadata"] = meta
 	}
 	for field, text := range e.Texts {
-		path := Segments(field)
+		path := decoded.Segments(field)
 		if _, is := getIn(v, path).(string); is {
-			SetValue(v, path, func(any) any { return text })
+			decoded.Set(v, path, func(any) any { return text })
 		}
 	}
 	if e.Change != nil {
@@ -270,7 +271,7 @@ func (s *splicer) find(v *yaml.Node) (start, end int, ok bool) {
 
 // setText replaces the text of a field that exists, if it stands alone at the end of a line.
 func (s *splicer) setText(n *yaml.Node, field, value string) bool {
-	for _, segment := range Segments(field) {
+	for _, segment := range decoded.Segments(field) {
 		if n = yamltext.Child(n, segment); n == nil || n.Kind == yaml.AliasNode || n.Anchor != "" {
 			return false
 		}

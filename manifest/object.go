@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/base/yamltext"
 )
 
@@ -202,7 +203,7 @@ func (o *Object) Parsed() bool {
 // Value decodes the object. The map is the caller's own.
 func (o *Object) Value() (map[string]any, error) {
 	if o.printed != nil {
-		return CopyValue(o.printed.value, asRead).(map[string]any), nil
+		return decoded.Copy(o.printed.value, asRead).(map[string]any), nil
 	}
 	if o.origin != nil {
 		v, err := o.origin.Value()
@@ -269,7 +270,7 @@ func (d *Document) IsBlock(field string) bool {
 }
 
 func isBlock(n *yaml.Node, field string) bool {
-	n = get(n, Segments(field)...)
+	n = get(n, decoded.Segments(field)...)
 	return n != nil && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
 }
 
@@ -306,7 +307,7 @@ func (d *Document) Errorf(field, format string, args ...any) *Error {
 // lineOf returns a line counted from the document's first. The field is hidden if it is below a skipped node.
 func (d *Document) lineOf(n *yaml.Node, field string) (line int, hidden bool) {
 	line = n.Line
-	for _, seg := range Segments(field) {
+	for _, seg := range decoded.Segments(field) {
 		if n.Kind == yamltext.Skipped {
 			return line, true
 		}
@@ -358,37 +359,10 @@ func (d *Document) keysOf(n *yaml.Node) map[string]int {
 	return keys
 }
 
-// Segments splits "a.b[0].c" into a, b, 0, c; a key with dots is written ["a.b/c"].
-func Segments(field string) []string {
-	var out []string
-	for field != "" {
-		switch {
-		case strings.HasPrefix(field, `["`):
-			key, rest, _ := strings.Cut(field[2:], `"]`)
-			out, field = append(out, key), rest
-		case field[0] == '[':
-			end := strings.IndexByte(field, ']')
-			if end < 0 {
-				return out
-			}
-			out, field = append(out, field[1:end]), field[end+1:]
-		case field[0] == '.':
-			field = field[1:]
-		default:
-			end := strings.IndexAny(field, ".[")
-			if end < 0 {
-				end = len(field)
-			}
-			out, field = append(out, field[:end]), field[end:]
-		}
-	}
-	return out
-}
-
 // Get decodes one field of the object, such as Get("spec", "group"); nil if it is not there.
 func (o *Object) Get(path ...string) (any, error) {
 	if o = o.holder(path); o.printed != nil {
-		return CopyValue(getIn(o.printed.value, path), asRead), nil
+		return decoded.Copy(getIn(o.printed.value, path), asRead), nil
 	}
 	if o.origin != nil {
 		return o.getEdited(path)
@@ -432,7 +406,7 @@ func (o *Object) getEdited(path []string) (any, error) {
 		}
 	}
 	o.edit.change(object)
-	return CopyValue(getIn(object, path), asRead), nil
+	return decoded.Copy(getIn(object, path), asRead), nil
 }
 
 // Has reports whether a field is there and is not null. A schema is parsed only for a field inside of it.

@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"cmp"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -10,6 +9,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/olmgen/olmgen/internal/base/decoded"
+	"github.com/olmgen/olmgen/internal/base/jsontype"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -101,26 +102,26 @@ func Meant(t reflect.Type, path string) string {
 }
 
 func meant(t reflect.Type, path string) (hint string, known []string) {
-	segments := Segments(path)
+	segments := decoded.Segments(path)
 	last := max(0, len(segments)-1)
 	known = fieldsAt(t, segments[:last])
 	return text.DidYouMean(strings.Join(segments[last:], ""), known), known
 }
 
 // FieldsAt returns the sorted field names of the struct at a path in a type.
-func FieldsAt(t reflect.Type, path string) []string { return fieldsAt(t, Segments(path)) }
+func FieldsAt(t reflect.Type, path string) []string { return fieldsAt(t, decoded.Segments(path)) }
 
 func fieldsAt(t reflect.Type, segments []string) []string {
 	for _, s := range segments {
-		if t = below(Pointed(t), s); t == nil {
+		if t = below(jsontype.Pointed(t), s); t == nil {
 			return nil
 		}
 	}
-	if t = mappingType(Pointed(t)); t == nil || t.Kind() != reflect.Struct {
+	if t = mappingType(jsontype.Pointed(t)); t == nil || t.Kind() != reflect.Struct {
 		return nil
 	}
 	names := make([]string, 0, t.NumField())
-	for name := range Fields(t) {
+	for name := range jsontype.Fields(t) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
@@ -137,30 +138,7 @@ func below(t reflect.Type, segment string) reflect.Type {
 	case t.Kind() == reflect.Map:
 		return t.Elem()
 	}
-	return Fields(t)[segment].Type
-}
-
-// Pointed returns the type that a pointer points to. Other types are returned as they are.
-func Pointed(t reflect.Type) reflect.Type {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	return t
-}
-
-// Fields returns the fields of a struct by their JSON names, including the fields of embedded structs.
-func Fields(t reflect.Type) map[string]reflect.StructField {
-	out := map[string]reflect.StructField{}
-	for f := range t.Fields() {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case name == "" && f.Anonymous:
-			maps.Copy(out, Fields(Pointed(f.Type)))
-		case name != "" && name != "-":
-			out[name] = f
-		}
-	}
-	return out
+	return jsontype.Fields(t)[segment].Type
 }
 
 // Undeclared returns the fields of the object that a Go type does not declare, such as
@@ -212,7 +190,7 @@ func DropUndeclared(object map[string]any, t reflect.Type) []string {
 type dropper struct{ fields []string }
 
 func (d *dropper) value(v any, t reflect.Type, at string) {
-	t = Pointed(t)
+	t = jsontype.Pointed(t)
 	switch v := v.(type) {
 	case map[string]any:
 		d.mapping(v, t, at)
@@ -252,6 +230,17 @@ func (d *dropper) mapping(v map[string]any, t reflect.Type, at string) {
 	}
 }
 
+// hidden returns the type that a type which decodes itself makes of a mapping or list, nil if that is not known.
+func hidden(t reflect.Type, kind yaml.Kind) reflect.Type {
+	switch item := itemType(t); {
+	case kind == yaml.MappingNode:
+		return mappingType(t)
+	case kind == yaml.SequenceNode && item != nil:
+		return reflect.SliceOf(item)
+	}
+	return nil
+}
+
 // mappingType returns the struct or map that a mapping is decoded into, nil if that is not known. A type that decodes
 // itself is one of several: JSONSchemaPropsOrBool has a pointer to the struct.
 func mappingType(t reflect.Type) reflect.Type {
@@ -267,17 +256,6 @@ func mappingType(t reflect.Type) reflect.Type {
 		if f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct {
 			return mappingType(f.Type.Elem())
 		}
-	}
-	return nil
-}
-
-// hidden returns the type that a type which decodes itself makes of a mapping or list, nil if that is not known.
-func hidden(t reflect.Type, kind yaml.Kind) reflect.Type {
-	switch item := itemType(t); {
-	case kind == yaml.MappingNode:
-		return mappingType(t)
-	case kind == yaml.SequenceNode && item != nil:
-		return reflect.SliceOf(item)
 	}
 	return nil
 }

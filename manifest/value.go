@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
-	"strconv"
 	"sync"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/base/yamltext"
 )
 
@@ -210,67 +210,9 @@ func ReadOne(name string, text []byte) (*Object, error) {
 	return nil, &Error{File: name, Msg: "is empty"}
 }
 
-// ValueAt follows keys of mappings and indexes of lists in a decoded value, and returns whether it gets there.
-func ValueAt(v any, path []string) (any, bool) {
-	for _, key := range path {
-		found := false
-		switch x := v.(type) {
-		case map[string]any:
-			v, found = x[key]
-		case []any:
-			if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(x) {
-				v, found = x[i], true
-			}
-		}
-		if !found {
-			return nil, false
-		}
-	}
-	return v, true
-}
-
-// SetValue makes what is at a path of a decoded value what f makes of it, and returns the value. Of a path that leaves
-// a list nothing changes; a mapping gets the key.
-func SetValue(v any, path []string, f func(any) any) any {
-	if len(path) == 0 {
-		return f(v)
-	}
-	switch x := v.(type) {
-	case map[string]any:
-		x[path[0]] = SetValue(x[path[0]], path[1:], f)
-	case []any:
-		if i, err := strconv.Atoi(path[0]); err == nil && i >= 0 && i < len(x) {
-			x[i] = SetValue(x[i], path[1:], f)
-		}
-	}
-	return v
-}
-
 func getIn(v any, path []string) any {
-	v, _ = ValueAt(v, path)
+	v, _ = decoded.At(v, path)
 	return v
-}
-
-// CopyValue returns a copy of a decoded value, with what leaf, if it is not nil, makes of all but mappings and lists.
-func CopyValue(v any, leaf func(any) any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k, x := range v {
-			out[k] = CopyValue(x, leaf)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, x := range v {
-			out[i] = CopyValue(x, leaf)
-		}
-		return out
-	}
-	if leaf == nil {
-		return v
-	}
-	return leaf(v)
 }
 
 // asRead returns what a number that Encode prints is when the text is read: int64, uint64 or float64.

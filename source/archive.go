@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -208,7 +209,7 @@ func (t *tree) addZipEntry(ctx context.Context, f *zip.File) error {
 	case f.Flags&1 != 0:
 		return t.errorf(f.Name, "is encrypted")
 	case f.UncompressedSize64 > uint64(t.limits.MaxFileBytes):
-		return manifest.OverLimit(t.errorf(f.Name, "is larger than %s", SizeText(t.limits.MaxFileBytes)))
+		return manifest.OverLimit(t.errorf(f.Name, "is larger than %s", text.Size(t.limits.MaxFileBytes)))
 	}
 	r, err := f.Open()
 	if err != nil {

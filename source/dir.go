@@ -14,6 +14,7 @@ import (
 	"slices"
 
 	"github.com/olmgen/olmgen/internal/base/regular"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -62,7 +63,7 @@ func (d dirFS) Open(name string) (fs.File, error) {
 }
 
 func (d dirFS) tooLarge() error {
-	return manifest.OverLimit(fmt.Errorf("larger than %s", SizeText(d.limit)))
+	return manifest.OverLimit(fmt.Errorf("larger than %s", text.Size(d.limit)))
 }
 
 func (d dirFS) Stat(name string) (fs.FileInfo, error) {

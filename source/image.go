@@ -15,8 +15,8 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // labelPrefix is what the keys of metadata/annotations.yaml and the labels of an image begin with (spec 12.1).
@@ -142,7 +142,7 @@ func (size sizeFunc) check(d v1.Descriptor) error {
 	}
 	n, err := size(d)
 	if err == nil && n > maxImageJSON {
-		err = fmt.Errorf("larger than %s", SizeText(maxImageJSON))
+		err = fmt.Errorf("larger than %s", text.Size(maxImageJSON))
 	}
 	return err
 }
@@ -219,8 +219,8 @@ func (img *image) unpack(ctx context.Context, t *tree, kept []string) (memFS, er
 	var sum int64
 	for _, l := range img.layers { // unpacked, they are not smaller
 		if l.size > u.maxBytes || sum+max(l.size, 0) > u.maxBytes {
-			err := fmt.Errorf("%w: %s, which is over the limit of %s for an image", errTooLong, SizeText(l.size),
-				SizeText(u.maxBytes))
+			err := fmt.Errorf("%w: %s, which is over the limit of %s for an image", errTooLong, text.Size(l.size),
+				text.Size(u.maxBytes))
 			return memFS{}, readError(img.name+": layer "+l.name, "", err)
 		}
 		sum += max(l.size, 0)
@@ -238,7 +238,7 @@ func (img *image) unpack(ctx context.Context, t *tree, kept []string) (memFS, er
 
 func keptDirs(labels map[string]string) ([]string, error) {
 	dirs := []string{"manifests", "metadata"}
-	for i, key := range []string{bundle.KeyManifests, bundle.KeyMetadata} {
+	for i, key := range []string{olm.BundleManifests, olm.BundleMetadata} {
 		if labels[key] == "" {
 			continue
 		}

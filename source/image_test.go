@@ -6,12 +6,12 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/golden/sourcetest"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 var bundleLabels = map[string]string{
-	bundle.KeyMediaType: "registry+v1", bundle.KeyManifests: "manifests/", bundle.KeyMetadata: "metadata/", bundle.KeyPackage: "etcd", bundle.KeyChannels: "alpha",
+	olm.BundleMediaType: "registry+v1", olm.BundleManifests: "manifests/", olm.BundleMetadata: "metadata/", olm.BundlePackage: "etcd", olm.BundleChannels: "alpha",
 }
 
 // imageOf makes an image of layers, the lowest first. Labels nil: those of a bundle.

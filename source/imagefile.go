@@ -83,7 +83,7 @@ func (l ociLayout) image(want string) (*image, error) {
 	case err != nil:
 		return nil, err
 	case size > maxImageJSON:
-		return nil, fmt.Errorf("index.json: larger than %s", SizeText(maxImageJSON))
+		return nil, fmt.Errorf("index.json: larger than %s", text.Size(maxImageJSON))
 	}
 	index, err := layout.ImageIndexFromPath(l.name)
 	if err != nil {
@@ -248,7 +248,7 @@ func (a *dockerArchive) checkJSON(p string) error {
 		return fmt.Errorf("%s: %w", a.file, err)
 	}
 	if e.size > maxImageJSON {
-		return entryError(a.file, p, fmt.Errorf("is larger than %s", SizeText(maxImageJSON)))
+		return entryError(a.file, p, fmt.Errorf("is larger than %s", text.Size(maxImageJSON)))
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/static"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
-	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 func TestLayers(t *testing.T) {
@@ -25,7 +25,7 @@ func TestLayers(t *testing.T) {
 	}{
 		{"only the bundle's directories are kept", nil, [][]entry{append(noise, goodBundle...)}, goodFiles},
 		{"without labels", map[string]string{}, [][]entry{goodBundle}, goodFiles},
-		{"other directories", map[string]string{bundle.KeyManifests: "/deploy/olm/manifests/", bundle.KeyMetadata: "deploy/metadata"},
+		{"other directories", map[string]string{olm.BundleManifests: "/deploy/olm/manifests/", olm.BundleMetadata: "deploy/metadata"},
 			[][]entry{{file("manifests/no", ""), file("deploy/olm/manifests/yes", "1"), file("deploy/olm/no", ""), file("deploy/metadata/yes", "2")}},
 			map[string]string{"deploy/olm/manifests/yes": "1", "deploy/metadata/yes": "2"}},
 		{"a higher layer replaces", nil, [][]entry{{file("manifests/a", "1"), file("manifests/b", "1")}, {file("manifests/a", "2")}},
@@ -37,7 +37,7 @@ func TestLayers(t *testing.T) {
 			map[string]string{"manifests/a": "2", "manifests/b": "2"}},
 		{"a whiteout of a directory", nil, [][]entry{{file("manifests/a", "1"), file("metadata/a", "1")}, {file(".wh.manifests", "")}},
 			map[string]string{"metadata/a": "1"}},
-		{"a whiteout of a directory above", map[string]string{bundle.KeyManifests: "deploy/manifests"}, [][]entry{{file("deploy/manifests/a", "1"), file("metadata/a", "1")}, {file(".wh.deploy", "")}},
+		{"a whiteout of a directory above", map[string]string{olm.BundleManifests: "deploy/manifests"}, [][]entry{{file("deploy/manifests/a", "1"), file("metadata/a", "1")}, {file(".wh.deploy", "")}},
 			map[string]string{"metadata/a": "1"}},
 		{"an opaque directory", nil, [][]entry{{file("manifests/a", "1"), file("manifests/b", "1"), file("metadata/a", "1")},
 			{file("manifests/b", "2"), file("manifests/.wh..wh..opq", ""), file("manifests/c", "2")}},
@@ -50,7 +50,7 @@ func TestLayers(t *testing.T) {
 			map[string]string{"manifests/a/b": "2"}},
 		{"a directory becomes a file", nil, [][]entry{{file("manifests/a/b", "1")}, {file("manifests/a", "2")}},
 			map[string]string{"manifests/a": "2"}},
-		{"a directory above becomes a file", map[string]string{bundle.KeyManifests: "deploy/manifests"}, [][]entry{{file("deploy/manifests/a", "1"), file("metadata/a", "1")}, {file("deploy", "")}},
+		{"a directory above becomes a file", map[string]string{olm.BundleManifests: "deploy/manifests"}, [][]entry{{file("deploy/manifests/a", "1"), file("metadata/a", "1")}, {file("deploy", "")}},
 			map[string]string{"metadata/a": "1"}},
 		{"a link into a lower layer", nil, [][]entry{{file("manifests/a", "1")}, {hardlink("manifests/b", "manifests/a"), symlink("manifests/c", "a")}, {file("manifests/a", "3")}},
 			map[string]string{"manifests/a": "3", "manifests/b": "1", "manifests/c": "3"}},
@@ -101,7 +101,7 @@ func TestHostileLayers(t *testing.T) {
 		{"many bytes beside the bundle", nil, [][]entry{many(400, func(i int) entry { return file(fmt.Sprint(i), zeros) })}, `too large: more than 128000 bytes unpacked`},
 		{"no bundle", nil, [][]entry{{file("etc/passwd", "")}}, "not a bundle image: nothing in manifests or metadata\nhint: use the image of the bundle, not the image of the operator"},
 		{"no layers", nil, nil, "not a bundle image: nothing in manifests or metadata\nhint: use the image of the bundle, not the image of the operator"},
-		{"a label that climbs out", map[string]string{bundle.KeyManifests: "../manifests"}, [][]entry{goodBundle},
+		{"a label that climbs out", map[string]string{olm.BundleManifests: "../manifests"}, [][]entry{goodBundle},
 			`label operators.operatorframework.io.bundle.manifests.v1: directory "../manifests" has a path that leaves the archive`},
 	}
 	for _, test := range tests {

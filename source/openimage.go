@@ -16,9 +16,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 
-	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -133,7 +133,7 @@ func configsDir(labels map[string]string) (string, error) {
 	case labels[keyDatabase] != "":
 		return "", hint(errors.New("a catalog in the old SQLite format, which is not supported"),
 			"opm migrate IMAGE DIR makes a file-based catalog of it")
-	case labels[bundle.KeyManifests] != "" || labels[bundle.KeyPackage] != "":
+	case labels[olm.BundleManifests] != "" || labels[olm.BundlePackage] != "":
 		return "", errors.New("the image of a bundle, not of a catalog")
 	}
 	return "", hint(fmt.Errorf("not a catalog image: it has no label %s", keyConfigs),

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/text"
 )
 
 var registryHost = lazy.Regexp(`^([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`)
@@ -193,7 +194,7 @@ func (b *watchedBody) watch(wait time.Duration) {
 		<-ready
 		now := b.read.Load()
 		if now-last < slowBytes {
-			b.cancel(&hostError{b.host, fmt.Sprintf("sent less than %s within %s", SizeText(slowBytes), wait), nil})
+			b.cancel(&hostError{b.host, fmt.Sprintf("sent less than %s within %s", text.Size(slowBytes), wait), nil})
 			return
 		}
 		last = now
@@ -209,7 +210,7 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 		b.timer.Stop()
 	}
 	if b.left -= int64(n); b.left < 0 {
-		return 0, fmt.Errorf("%s: %w: larger than %s", b.host, errTooLong, SizeText(b.most))
+		return 0, fmt.Errorf("%s: %w: larger than %s", b.host, errTooLong, text.Size(b.most))
 	}
 	if err == nil || errors.Is(err, io.EOF) || b.ctx.Err() != nil {
 		return n, cause(b.ctx, err)

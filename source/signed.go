@@ -16,6 +16,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle/signature"
 	"github.com/olmgen/olmgen/internal/base/option"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -158,7 +159,7 @@ func (s *signatures) blob(img v1.Image, l v1.Descriptor) ([]byte, error) {
 		return nil, err
 	}
 	if l.Size > maxSignatureSize {
-		return nil, fmt.Errorf("larger than %s", SizeText(maxSignatureSize))
+		return nil, fmt.Errorf("larger than %s", text.Size(maxSignatureSize))
 	}
 	blob, err := img.LayerByDigest(l.Digest)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -67,7 +68,7 @@ func (m *meter) Read(p []byte) (int, error) {
 	m.left -= int64(n)
 	m.read += int64(n)
 	if m.left < 0 {
-		return 0, manifest.OverLimit(fmt.Errorf("%w: more than %s unpacked", errTooLong, SizeText(m.max)))
+		return 0, manifest.OverLimit(fmt.Errorf("%w: more than %s unpacked", errTooLong, text.Size(m.max)))
 	}
 	return n, err
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -191,11 +192,11 @@ func (t *tree) addFile(p string, size int64, r io.Reader) error {
 
 func (t *tree) fits(p string, size int64) error {
 	if size > t.limits.MaxFileBytes {
-		return manifest.OverLimit(t.errorf(p, "is larger than %s", SizeText(t.limits.MaxFileBytes)))
+		return manifest.OverLimit(t.errorf(p, "is larger than %s", text.Size(t.limits.MaxFileBytes)))
 	}
 	if t.bytes+size > t.limits.MaxTotalBytes {
 		return manifest.OverLimit(
-			t.errorf(p, "is over the limit of %s for all files together", SizeText(t.limits.MaxTotalBytes)))
+			t.errorf(p, "is over the limit of %s for all files together", text.Size(t.limits.MaxTotalBytes)))
 	}
 	return nil
 }
@@ -287,12 +288,4 @@ func (t *tree) resolve(dir *node, at string) error {
 		dir.children[n.name] = &node{name: n.name, mode: file.mode, stored: file.stored, layer: n.layer}
 	}
 	return nil
-}
-
-// SizeText returns a size for a message.
-func SizeText(n int64) string {
-	if n >= 10<<20 || n >= 1<<20 && n%(1<<20) == 0 {
-		return fmt.Sprintf("%d MiB", n>>20)
-	}
-	return fmt.Sprintf("%d bytes", n)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -92,14 +93,14 @@ func into(list *[]Image, pkg string, o *manifest.Object) Visitor {
 
 func inObjects(objects []*manifest.Object, pkg string) (list []Image, err error) {
 	for _, o := range objects {
-		if !HasImages(bundle.GroupOf(o), o.Kind) {
+		if !HasImages(install.GroupOf(o), o.Kind) {
 			continue
 		}
 		v, err := o.Value()
 		if err != nil {
 			return nil, err
 		}
-		InObject(bundle.GroupOf(o), o.Kind, v, into(&list, pkg, o))
+		InObject(install.GroupOf(o), o.Kind, v, into(&list, pkg, o))
 	}
 	return list, nil
 }

@@ -8,10 +8,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -193,7 +194,7 @@ func textsOf(value map[string]any) map[string]string {
 
 // inConfigMap visits the images in the texts of a ConfigMap. None is replaced: what reads the texts is not known.
 func inConfigMap(value map[string]any, visit Visitor) {
-	name, _ := manifest.ValueAt(value, []string{"metadata", "name"})
+	name, _ := decoded.At(value, []string{"metadata", "name"})
 	texts := textsOf(value)
 	for _, field := range lists.Keys(texts) {
 		inText(visit)(Place{Kind: KindConfigMap, Name: olm.Text(name), Field: field}, texts[field])
@@ -203,7 +204,7 @@ func inConfigMap(value map[string]any, visit Visitor) {
 // Unnamed returns the ConfigMaps that have digests without the names of images: what is run of them is in no list.
 func Unnamed(objects []*manifest.Object) (list []*manifest.Object, err error) {
 	for _, o := range objects {
-		if !isConfigMap(bundle.GroupOf(o), o.Kind) {
+		if !isConfigMap(install.GroupOf(o), o.Kind) {
 			continue
 		}
 		v, err := o.Value()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // Source is a ClusterCatalog.
@@ -195,7 +196,7 @@ func (q Request) best(s *Source, in semver.Range, installed *Installed) (*found,
 	var outside []Candidate
 	for _, b := range p.Bundles {
 		c := &candidate{Bundle: b, deprecated: slices.ContainsFunc(p.Deprecations, func(d catalog.Deprecation) bool {
-			return d.Schema == catalog.SchemaBundle && d.Name == b.Name
+			return d.Schema == olm.SchemaBundle && d.Name == b.Name
 		})}
 		c.version, c.broken = versionOf(b)
 		has := func(c *catalog.Channel) bool { return c.Entry(b.Name) != nil }
@@ -245,7 +246,7 @@ func preference(a, b *candidate) int {
 func validate(b *catalog.Bundle) error {
 	for _, p := range b.Properties {
 		switch p.Type {
-		case catalog.TypePackageRequired, catalog.TypeGVKRequired, catalog.TypeConstraint:
+		case olm.PropertyPackageRequired, olm.PropertyGVKRequired, olm.PropertyConstraint:
 			return refuse("validating bundle %q: bundle %q has a dependency declared via property %q which is "+
 				"currently not supported", b.Name, b.Name, p.Type)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // Version is a version and a release. OLM v1 takes the build metadata of a version as its release, if it can be one
@@ -63,7 +64,7 @@ func parseVersion(text string) (Version, error) {
 // versionOf reads the first olm.package of a bundle.
 func versionOf(b *catalog.Bundle) (Version, error) {
 	for _, p := range b.Properties {
-		if p.Type != catalog.TypePackage {
+		if p.Type != olm.PropertyPackage {
 			continue
 		}
 		var v catalog.PackageProperty

@@ -40,7 +40,7 @@ func (s *Step) approve(csv string, allowed map[string]bool) {
 	}
 	allowed[csv] = true
 	for _, p := range s.CSVs[i].Bundle().Properties {
-		if p.Type != catalog.TypePackageRequired {
+		if p.Type != olm.PropertyPackageRequired {
 			continue
 		}
 		var required catalog.PackageRequired

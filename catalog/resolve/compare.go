@@ -11,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // Rules of a catalog's new content.
@@ -384,9 +385,9 @@ func (c *comparison) deprecations(older, newer *catalog.Package) {
 	}
 	object := func(d catalog.Deprecation) string {
 		switch d.Schema {
-		case catalog.TypePackage:
+		case olm.PropertyPackage:
 			return "Package " + newer.Name
-		case catalog.SchemaChannel:
+		case olm.SchemaChannel:
 			return "Channel " + newer.Name + "/" + d.Name
 		}
 		return "Bundle " + d.Name

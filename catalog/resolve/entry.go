@@ -55,7 +55,7 @@ func readFacts(properties []catalog.Property) *facts {
 	f := &facts{properties: properties, labels: map[string]bool{}}
 	for _, p := range properties {
 		switch p.Type {
-		case catalog.TypePackage:
+		case olm.PropertyPackage:
 			var v catalog.PackageProperty
 			if json.Unmarshal(p.Value, &v) != nil {
 				continue
@@ -65,19 +65,19 @@ func readFacts(properties []catalog.Property) *facts {
 				fact.version = &version
 			}
 			f.packages = append(f.packages, fact)
-		case catalog.TypeGVK:
+		case olm.PropertyGVK:
 			var v catalog.GVK
 			if json.Unmarshal(p.Value, &v) == nil {
 				f.gvks = append(f.gvks, v)
 			}
-		case catalog.TypeLabel:
+		case olm.PropertyLabel:
 			var v struct {
 				Label string `json:"label"`
 			}
 			if json.Unmarshal(p.Value, &v) == nil {
 				f.labels[v.Label] = true
 			}
-		case catalog.TypeDeprecated:
+		case olm.PropertyDeprecated:
 			f.deprecated = true
 		}
 	}
@@ -92,13 +92,13 @@ func propertiesOf(b *catalog.Bundle, pkg string) []catalog.Property {
 	hasPackage := false
 	for _, p := range b.Properties {
 		switch p.Type {
-		case catalog.TypeObject, catalog.TypeCSVMetadata:
+		case olm.PropertyObject, olm.PropertyCSVMetadata:
 			continue
-		case catalog.TypePackage:
+		case olm.PropertyPackage:
 			hasPackage = true
-		case catalog.TypeGVKRequired:
+		case olm.PropertyGVKRequired:
 			dependencies = appendProperty(dependencies, p, &gvkProperty{})
-		case catalog.TypePackageRequired:
+		case olm.PropertyPackageRequired:
 			dependencies = appendProperty(dependencies, p, &catalog.PackageRequired{})
 		}
 		list = append(list, p)
@@ -194,8 +194,8 @@ func (s *State) installedEntry(key sourceKey, c CSV) *entry {
 
 // inferred returns the properties of a CSV without annotation: its APIs, and the package of its Subscriptions.
 func (s *State) inferred(c CSV, version *semver.Version) []catalog.Property {
-	list := apiProperties(catalog.TypeGVK, c.Owned)
-	list = append(list, apiProperties(catalog.TypeGVKRequired, c.Required)...)
+	list := apiProperties(olm.PropertyGVK, c.Owned)
+	list = append(list, apiProperties(olm.PropertyGVKRequired, c.Required)...)
 	var packages []string
 	for _, sub := range s.Subscriptions {
 		if sub.InstalledCSV == c.Name && sub.Package != "" && !slices.Contains(packages, sub.Package) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/golden/fuzztest"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // FuzzConstraint reads any text as a property of each type and asks the requirement about itself.
@@ -18,8 +19,8 @@ func FuzzConstraint(f *testing.F) {
 	c := newConverter()
 	f.Fuzz(func(t *testing.T, text string) {
 		fuzztest.Limit(t, len(text))
-		for _, kind := range []string{catalog.TypeConstraint, catalog.TypeGVKRequired, catalog.TypePackageRequired, catalog.TypeLabelRequired,
-			catalog.TypePackage} {
+		for _, kind := range []string{olm.PropertyConstraint, olm.PropertyGVKRequired, olm.PropertyPackageRequired, olm.PropertyLabelRequired,
+			olm.PropertyPackage} {
 			p := catalog.Property{Type: kind, Value: json.RawMessage(text)}
 			e := &entry{facts: readFacts([]catalog.Property{p})}
 			if r, err := c.convert(p); err == nil && r != nil {

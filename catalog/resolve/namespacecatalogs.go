@@ -116,8 +116,8 @@ func (s *snapshot) index() {
 func newEntry(p *catalog.Package, ch *catalog.Channel, e catalog.Entry, b *catalog.Bundle, f *facts) *entry {
 	out := &entry{name: e.Name, updates: olm.NewEdges(e.Replaces, e.Skips, e.SkipRange), pkg: p.Name,
 		channel: ch.Name, defaultChannel: ch.Name == p.DefaultChannel, facts: f, bundle: b,
-		deprecations: Deprecation{Package: p.Deprecated(catalog.TypePackage, ""),
-			Channel: p.Deprecated(catalog.SchemaChannel, ch.Name), Bundle: p.Deprecated(catalog.SchemaBundle, e.Name)}}
+		deprecations: Deprecation{Package: p.Deprecated(olm.PropertyPackage, ""),
+			Channel: p.Deprecated(olm.SchemaChannel, ch.Name), Bundle: p.Deprecated(olm.SchemaBundle, e.Name)}}
 	if len(f.packages) > 0 {
 		out.version = f.packages[0].version
 	}

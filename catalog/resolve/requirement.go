@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // requirement is a condition that one other bundle must meet (OLM: cache/predicates.go).
@@ -69,7 +70,7 @@ func newConverter() *converter {
 // convert returns nil for a property that requires nothing.
 func (c *converter) convert(p catalog.Property) (*requirement, error) {
 	switch p.Type {
-	case catalog.TypeConstraint:
+	case olm.PropertyConstraint:
 		parsed, err := constraints.Parse(p.Value)
 		if err != nil {
 			return nil, fmt.Errorf("parse olm.constraint: %w", err)
@@ -79,19 +80,19 @@ func (c *converter) convert(p catalog.Property) (*requirement, error) {
 			return nil, fmt.Errorf("convert olm.constraint to resolver predicate: %w", err)
 		}
 		return r, nil
-	case catalog.TypeGVKRequired:
+	case olm.PropertyGVKRequired:
 		var v catalog.GVK
 		if err := json.Unmarshal(p.Value, &v); err != nil {
 			return nil, err
 		}
 		return requireGVK(v), nil
-	case catalog.TypePackageRequired:
+	case olm.PropertyPackageRequired:
 		var v catalog.PackageRequired
 		if err := json.Unmarshal(p.Value, &v); err != nil {
 			return nil, err
 		}
 		return requirePackage(v.PackageName, v.VersionRange)
-	case catalog.TypeLabelRequired:
+	case olm.PropertyLabelRequired:
 		var v struct {
 			Label string `json:"label"`
 		}

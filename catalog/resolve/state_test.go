@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // With fail forward, OLM follows the CSVs that replace one another (OLM: pkg/controller/registry/resolver/fail_forward.go).
@@ -85,10 +86,10 @@ func TestAPIProperties(t *testing.T) {
 // Required APIs and packages come again at the end, without other fields (operator-registry: pkg/api/model_to_api.go).
 func TestPropertiesOf(t *testing.T) {
 	b := &catalog.Bundle{Properties: []catalog.Property{
-		{Type: catalog.TypeGVKRequired, Value: json.RawMessage(`{"group":"g","version":"v","kind":"k","other":1}`)},
-		{Type: catalog.TypePackageRequired, Value: json.RawMessage(`{"packageName":"q","versionRange":"1.0.0","other":1}`)},
-		{Type: catalog.TypePackageRequired, Value: json.RawMessage(`[]`)},
-		{Type: catalog.TypeObject, Value: json.RawMessage(`{}`)},
+		{Type: olm.PropertyGVKRequired, Value: json.RawMessage(`{"group":"g","version":"v","kind":"k","other":1}`)},
+		{Type: olm.PropertyPackageRequired, Value: json.RawMessage(`{"packageName":"q","versionRange":"1.0.0","other":1}`)},
+		{Type: olm.PropertyPackageRequired, Value: json.RawMessage(`[]`)},
+		{Type: olm.PropertyObject, Value: json.RawMessage(`{}`)},
 	}}
 	var got []string
 	for _, p := range propertiesOf(b, "p") {
@@ -246,7 +247,7 @@ func TestPackageOfState(t *testing.T) {
 func TestPrepared(t *testing.T) {
 	one := &catalog.Catalog{Packages: map[string]*catalog.Package{"p": {Name: "p", DefaultChannel: "c",
 		Channels: []*catalog.Channel{{Name: "c", Entries: []catalog.Entry{{Name: "p.v1"}}}},
-		Bundles:  []*catalog.Bundle{{Name: "p.v1", Properties: []catalog.Property{{Type: catalog.TypePackage, Value: []byte(`{"packageName":"p","version":"1.0.0"}`)}}}}}}}
+		Bundles:  []*catalog.Bundle{{Name: "p.v1", Properties: []catalog.Property{{Type: olm.PropertyPackage, Value: []byte(`{"packageName":"p","version":"1.0.0"}`)}}}}}}}
 	prepared := Prepare(one)
 	for _, c := range []struct {
 		source Source

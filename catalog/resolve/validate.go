@@ -117,9 +117,9 @@ func (v *validator) pkg(p *catalog.Package) {
 	v.nextChannels(p, orders)
 }
 
-var knownTypes = []string{catalog.TypePackage, catalog.TypePackageRequired, catalog.TypeGVK, catalog.TypeGVKRequired,
-	catalog.TypeLabel, catalog.TypeLabelRequired, catalog.TypeConstraint, catalog.TypeDeprecated, catalog.TypeObject,
-	catalog.TypeCSVMetadata, olm.PropertyMaxOpenShift, "olm.channel", "olm.bundle.mediatype"}
+var knownTypes = []string{olm.PropertyPackage, olm.PropertyPackageRequired, olm.PropertyGVK, olm.PropertyGVKRequired,
+	olm.PropertyLabel, olm.PropertyLabelRequired, olm.PropertyConstraint, olm.PropertyDeprecated, olm.PropertyObject,
+	olm.PropertyCSVMetadata, olm.PropertyMaxOpenShift, olm.SchemaChannel, "olm.bundle.mediatype"}
 
 func (v *validator) bundle(b *catalog.Bundle) {
 	object := "Bundle " + b.Name

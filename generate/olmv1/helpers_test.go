@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -21,7 +22,7 @@ const testNamespace = "install-ns"
 // readBundle reads a bundle of package demo with these manifests.
 func readBundle(t *testing.T, manifests ...string) *bundle.Bundle {
 	t.Helper()
-	fsys := fstest.MapFS{"metadata/annotations.yaml": {Data: []byte("annotations:\n  " + bundle.KeyPackage + ": demo\n")}}
+	fsys := fstest.MapFS{"metadata/annotations.yaml": {Data: []byte("annotations:\n  " + olm.BundlePackage + ": demo\n")}}
 	for i, m := range manifests {
 		fsys["manifests/"+string(rune('a'+i))+".yaml"] = &fstest.MapFile{Data: []byte(m)}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/manifest"
@@ -188,7 +189,7 @@ func (r *renderer) manifests() {
 			return
 		}
 		if o.APIVersion == "" {
-			v["apiVersion"] = bundle.APIVersionOf(o) // deviation APIVersion
+			v["apiVersion"] = install.APIVersionOf(o) // deviation APIVersion
 		}
 		if scope(o.Kind) == bundle.Namespaced {
 			normalize.At(v, "metadata")["namespace"] = r.Namespace

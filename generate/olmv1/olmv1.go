@@ -22,6 +22,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
@@ -101,7 +102,7 @@ func Render(b *bundle.Bundle, o Options) ([]Object, error) {
 		images.InCSV(csv, o.Image)
 	}
 	// not b.Package, which bundle.Read guesses where OLM v1 refuses
-	r := &renderer{Options: o, release: release, csv: csv, pkg: b.Annotations[bundle.KeyPackage]}
+	r := &renderer{Options: o, release: release, csv: csv, pkg: b.Annotations[olm.BundlePackage]}
 	r.takeManifests(b)
 	if err := r.validate(); err != nil {
 		return nil, err

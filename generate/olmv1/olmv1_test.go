@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // demoBundle is the worked example of section 4. It is made by hand: bundle.Read refuses an account without a name.
@@ -23,7 +24,7 @@ func demoBundle() *bundle.Bundle {
 		ClusterPermissions: []v1alpha1.StrategyDeploymentPermissions{permission("", pods("get", "list"))},
 		DeploymentSpecs:    []v1alpha1.StrategyDeploymentSpec{{Name: "demo"}},
 	}
-	return &bundle.Bundle{Package: "demo", Annotations: map[string]string{bundle.KeyPackage: "demo"}, CSV: c}
+	return &bundle.Bundle{Package: "demo", Annotations: map[string]string{olm.BundlePackage: "demo"}, CSV: c}
 }
 
 const (

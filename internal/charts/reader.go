@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -219,7 +220,7 @@ func parse(file, rendered, template string) (list []*manifest.Object, err error)
 			own := max(lineOf(lines, "", "kind: "+o.Kind), 1)
 			list = append(list, o.Build(value, func(field string) manifest.Place {
 				at := manifest.Place{File: file, Line: own, Patch: &manifest.Patch{Doc: manifest.Nowhere}}
-				if path := manifest.Segments(field); len(path) > 0 {
+				if path := decoded.Segments(field); len(path) > 0 {
 					at.Line = max(lineOf(lines, " -", path[len(path)-1]+":"), own)
 				}
 				return at

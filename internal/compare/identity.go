@@ -172,7 +172,7 @@ func factsOf(o Operator) map[fact]statement {
 			out[f] = statement{text: strings.TrimPrefix(out[f].text+"; "+jsonText(p.Value), "; "), file: p.File,
 				line: p.Line, at: annotation(olm.AnnotationBundleProperties)}
 		}
-		if p.Type == "olm.deprecated" {
+		if p.Type == olm.PropertyDeprecated {
 			out[fact{change.Deprecation, "deprecated in its catalog"}] = statement{}
 		}
 	}
@@ -197,8 +197,7 @@ func dependency(p catalog.Property) (f fact, version string) {
 }
 
 // metadata are the annotations of a bundle that say which catalogs offer it, and where in them.
-var metadata = []string{"operators.operatorframework.io.bundle.channels.v1",
-	"operators.operatorframework.io.bundle.channel.default.v1", olm.AnnotationOpenShiftVersions}
+var metadata = []string{olm.BundleChannels, olm.BundleDefaultChannel, olm.AnnotationOpenShiftVersions}
 
 // widens reports whether the catalogs of all releases of OpenShift that had a bundle have it still.
 func widens(old, now string) bool {

@@ -18,6 +18,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -164,9 +165,9 @@ func Removed(objects []*manifest.Object, c Cluster) []findings.Finding {
 		return nil
 	}
 	for _, o := range objects {
-		if why := versions.Unserved(bundle.APIVersionOf(o), o.Kind, kube); why != "" {
+		if why := versions.Unserved(install.APIVersionOf(o), o.Kind, kube); why != "" {
 			q.at(o, RuleRemoved, findings.Error, "apiVersion", fmt.Sprintf("Kubernetes %s %s, and the cluster has %s",
-				why, bundle.APIVersionOf(o), minor(kube)), "")
+				why, install.APIVersionOf(o), minor(kube)), "")
 		}
 	}
 	return q.list

@@ -145,7 +145,7 @@ func (q *question) services() {
 func Required(properties []bundle.Property) (list []bundle.Property) {
 	for _, p := range properties {
 		switch p.Type {
-		case "olm.package.required", "olm.gvk.required", "olm.constraint":
+		case olm.PropertyPackageRequired, olm.PropertyGVKRequired, olm.PropertyConstraint:
 			if !slices.ContainsFunc(list, p.Equal) {
 				list = append(list, p)
 			}

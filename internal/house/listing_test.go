@@ -26,13 +26,11 @@ func (a *api) listing() []string {
 			name := short + "." + o.Name()
 			t, ok := o.(*types.TypeName)
 			if !ok {
-				kind := map[bool]string{true: "func", false: "var"}[isFunc(o)]
 				if c, isConst := o.(*types.Const); isConst {
-					kind = "const"
-					out = append(out, kind+" "+name+" "+text(c.Type())+" = "+c.Val().ExactString())
+					out = append(out, "const "+name+" "+text(c.Type())+" = "+c.Val().ExactString())
 					continue
 				}
-				line := kind + " " + name + " " + text(o.Type())
+				line := kindOf(o) + " " + name + " " + text(o.Type())
 				if s, ok := o.Type().(*types.Signature); ok && s.TypeParams().Len() > 0 {
 					line = strings.Replace(line, " func(", " func["+typeParameters(s, text)+"](", 1)
 				}
@@ -57,7 +55,18 @@ func typeParameters(s *types.Signature, text func(types.Type) string) string {
 	return strings.Join(out, ", ")
 }
 
-func isFunc(o types.Object) bool { _, ok := o.(*types.Func); return ok }
+// kindOf returns how the declaration of a name begins.
+func kindOf(o types.Object) string {
+	switch o.(type) {
+	case *types.TypeName:
+		return "type"
+	case *types.Func:
+		return "func"
+	case *types.Const:
+		return "const"
+	}
+	return "var"
+}
 
 // members returns the lines of a type; an alias has the fields and methods of its type. An interface has one line: a new
 // method is a change for those that implement it.

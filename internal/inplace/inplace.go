@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/base/yamltext"
 	"github.com/olmgen/olmgen/internal/whole"
@@ -40,7 +41,7 @@ func Apply(name string, data []byte, edits []Edit) ([]byte, error) {
 		if err := f.find(name, &edits[i]); err != nil {
 			return nil, err
 		}
-		if err := f.change(edits[i], e.Object == nil || e.Object.Has(manifest.Segments(e.Field)...)); err != nil {
+		if err := f.change(edits[i], e.Object == nil || e.Object.Has(decoded.Segments(e.Field)...)); err != nil {
 			return nil, err
 		}
 	}
@@ -201,7 +202,7 @@ func (f *file) check(name string, text []byte, edits []Edit) error {
 		}
 		for _, e := range edits {
 			if e.doc() == i {
-				want = manifest.SetValue(want, manifest.Segments(e.Field), e.value)
+				want = decoded.Set(want, decoded.Segments(e.Field), e.value)
 			}
 		}
 		got, err := after[i].Value()
@@ -241,7 +242,7 @@ func textWith(text string, e Edit) string {
 
 // written returns the value of a field that is written there itself, or nil.
 func written(n *yaml.Node, field string) *yaml.Node {
-	for _, segment := range manifest.Segments(field) {
+	for _, segment := range decoded.Segments(field) {
 		n = yamltext.Child(n, segment)
 	}
 	if n != nil && n.Kind == yaml.AliasNode {

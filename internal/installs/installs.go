@@ -243,8 +243,8 @@ func (f *finder) object(o *manifest.Object) error {
 // add notes an installation of a CSV, if that is of the operator.
 func (f *finder) add(csv, namespace string, targets []string) {
 	own := f.bundle.CSV.Name
-	bases := []string{bundle.BaseName(own, f.bundle.CSV.Spec.Version.String()), bundle.BaseName(own, "")}
-	if csv == own || slices.Contains(bases, bundle.BaseName(csv, "")) {
+	bases := []string{olm.BaseName(own, f.bundle.CSV.Spec.Version.String()), olm.BaseName(own, "")}
+	if csv == own || slices.Contains(bases, olm.BaseName(csv, "")) {
 		f.install(namespace, csv, targets)
 	}
 }

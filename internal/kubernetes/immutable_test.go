@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/internal/writes"
-	"github.com/olmgen/olmgen/manifest"
 )
 
 // TestImmutable holds that the fields which package olm calls immutable are those that the API server does not let
@@ -39,8 +39,8 @@ func TestImmutable(t *testing.T) {
 		})
 		said := false
 		for _, field := range olm.ImmutableFields(gvk.Group, gvk.Kind) {
-			a, had := manifest.ValueAt(was, strings.Split(field, "."))
-			b, has := manifest.ValueAt(is, strings.Split(field, ".")) // the API server keeps the address of a Service
+			a, had := decoded.At(was, strings.Split(field, "."))
+			b, has := decoded.At(is, strings.Split(field, ".")) // the API server keeps the address of a Service
 			said = said || had && has && !reflect.DeepEqual(a, b)
 		}
 		if said != (len(refuses) > 0) {

@@ -88,3 +88,35 @@ const (
 	LabelScope    = "descoped.olmgen.dev/scope"
 	LabelPartOf   = "app.kubernetes.io/part-of"
 )
+
+// The keys of metadata/annotations.yaml (spec 12.1; operator-registry: pkg/lib/bundle/generate.go).
+const (
+	BundleMediaType      = "operators.operatorframework.io.bundle.mediatype.v1"
+	BundleManifests      = "operators.operatorframework.io.bundle.manifests.v1"
+	BundleMetadata       = "operators.operatorframework.io.bundle.metadata.v1"
+	BundlePackage        = "operators.operatorframework.io.bundle.package.v1"
+	BundleChannels       = "operators.operatorframework.io.bundle.channels.v1"
+	BundleDefaultChannel = "operators.operatorframework.io.bundle.channel.default.v1"
+)
+
+// The schemas of the documents that opm reads.
+const (
+	SchemaPackage      = "olm.package"
+	SchemaChannel      = "olm.channel"
+	SchemaBundle       = "olm.bundle"
+	SchemaDeprecations = "olm.deprecations"
+)
+
+// The property types that OLM reads.
+const (
+	PropertyPackage         = "olm.package"
+	PropertyPackageRequired = "olm.package.required"
+	PropertyGVK             = "olm.gvk"
+	PropertyGVKRequired     = "olm.gvk.required"
+	PropertyLabel           = "olm.label"
+	PropertyLabelRequired   = "olm.label.required"
+	PropertyConstraint      = "olm.constraint"
+	PropertyDeprecated      = "olm.deprecated"
+	PropertyObject          = "olm.bundle.object"
+	PropertyCSVMetadata     = "olm.csv.metadata"
+)

@@ -55,3 +55,18 @@ func Conversion(w *v1alpha1.WebhookDescription, namespace, service string, port 
 	return map[string]any{"strategy": "Webhook",
 		"webhook": map[string]any{"clientConfig": client, "conversionReviewVersions": versions}}
 }
+
+// ServesAt returns the Deployment of a ClusterServiceVersion for which OLM makes a Service of a name, or "".
+func ServesAt(csv *v1alpha1.ClusterServiceVersion, service string) string {
+	for _, w := range csv.Spec.WebhookDefinitions {
+		if ServiceName(w.DeploymentName) == service {
+			return w.DeploymentName
+		}
+	}
+	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
+		if ServiceName(d.DeploymentName) == service {
+			return d.DeploymentName
+		}
+	}
+	return ""
+}

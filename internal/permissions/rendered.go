@@ -6,6 +6,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -49,7 +50,7 @@ func fieldOf(csv CSV, o *manifest.Object, field string) string {
 		}
 		at := fmt.Sprintf("spec.install.spec.deployments[%d]", i)
 		annotation, of := strings.CutPrefix(field, "spec.template.metadata.annotations")
-		path := append(manifest.Segments(at+".spec.template.metadata.annotations"), manifest.Segments(annotation)...)
+		path := append(decoded.Segments(at+".spec.template.metadata.annotations"), decoded.Segments(annotation)...)
 		switch labels, ok := strings.CutPrefix(field, "metadata.labels"); {
 		case of && !csv.Object.Has(path...): // OLM: pkg/controller/install/deployment.go
 			return "metadata.annotations" + annotation

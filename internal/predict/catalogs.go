@@ -9,7 +9,6 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
@@ -386,9 +385,9 @@ func packageIn(state *resolve.State, source, sourceNamespace, name string) *cata
 // ofPackage returns a CSV of Git with the name of a bundle of the package, in any version.
 func (r *resolution) ofPackage(state *resolve.State, s *resolve.Subscription) *csv {
 	pkg := packageIn(state, s.Source, s.SourceNamespace, s.Package)
-	names := lists.Set(pkg.Bundles, func(b *catalog.Bundle) string { return bundle.BaseName(b.Name, "") })
+	names := lists.Set(pkg.Bundles, func(b *catalog.Bundle) string { return olm.BaseName(b.Name, "") })
 	return lists.Find(r.csvs[state.Namespace], func(v *csv) bool {
-		return !v.observed && names[bundle.BaseName(v.Name, "")]
+		return !v.observed && names[olm.BaseName(v.Name, "")]
 	})
 }
 
@@ -474,7 +473,7 @@ func (r *resolution) has(state *resolve.State, p *resolve.Planned) bool {
 	return slices.ContainsFunc(state.Subscriptions, func(s resolve.Subscription) bool {
 		return s.Package == p.Package && s.InstalledCSV != "" && !state.Lacks(s.InstalledCSV)
 	}) || slices.ContainsFunc(r.csvs[state.Namespace], func(v *csv) bool {
-		return bundle.BaseName(v.Name, "") == bundle.BaseName(p.Name, "")
+		return olm.BaseName(v.Name, "") == olm.BaseName(p.Name, "")
 	})
 }
 
@@ -632,7 +631,7 @@ func ofSubscription(s *world.Subscription, csvs []*csv) *csv {
 	return cmp.Or(lists.Find(csvs, func(v *csv) bool { return v.Name == s.InstalledCSV }),
 		lists.Find(csvs, func(v *csv) bool {
 			_, labelled := v.Labels[label]
-			return !v.observed && (labelled || v.Name == s.StartingCSV || bundle.BaseName(v.Name, "") == s.Package)
+			return !v.observed && (labelled || v.Name == s.StartingCSV || olm.BaseName(v.Name, "") == s.Package)
 		}))
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 )
 
@@ -65,12 +66,12 @@ func (e *PlayedExtension) deprecations(own bool) (list []Condition) {
 	if !known || e.chosen == nil && !own && e.object.Has("status") {
 		return nil // in older releases they stay as they are if the catalog has no answer
 	}
-	for _, d := range []struct{ of, schema, about string }{{"PackageDeprecated", catalog.SchemaPackage, "package "},
-		{"ChannelDeprecated", catalog.SchemaChannel, "channel "}, {"BundleDeprecated", catalog.SchemaBundle, "bundle "},
+	for _, d := range []struct{ of, schema, about string }{{"PackageDeprecated", olm.SchemaPackage, "package "},
+		{"ChannelDeprecated", olm.SchemaChannel, "channel "}, {"BundleDeprecated", olm.SchemaBundle, "bundle "},
 		{"Deprecated", "", ""}} {
 		c := Condition{d.of, "True", "Deprecated", texts[d.schema]}
 		switch {
-		case own && d.schema == catalog.SchemaBundle && name == "":
+		case own && d.schema == olm.SchemaBundle && name == "":
 			c = Condition{d.of, "Unknown", "Absent", "no bundle installed yet"}
 		case own && e.chosen == nil:
 			c = Condition{d.of, "Unknown", "DeprecationStatusUnknown",
@@ -99,11 +100,11 @@ func (q *Asked) against(bundle string, own bool) (texts map[string]string, known
 			having, list = having+1, append(list, p.Deprecations...)
 		}
 	}
-	for _, schema := range []string{catalog.SchemaPackage, catalog.SchemaChannel, catalog.SchemaBundle} {
+	for _, schema := range []string{olm.SchemaPackage, olm.SchemaChannel, olm.SchemaBundle} {
 		for _, x := range list {
 			channel := slices.Contains(q.Channels, x.Name) || own && len(q.Channels) == 0
-			if x.Schema == schema && (schema == catalog.SchemaPackage || schema == catalog.SchemaChannel && channel ||
-				schema == catalog.SchemaBundle && x.Name == bundle) {
+			if x.Schema == schema && (schema == olm.SchemaPackage || schema == olm.SchemaChannel && channel ||
+				schema == olm.SchemaBundle && x.Name == bundle) {
 				texts[schema] += "\n" + x.Message
 				texts[""] += separator + x.Message
 			}

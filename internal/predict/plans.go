@@ -11,7 +11,6 @@ import (
 
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -292,7 +291,7 @@ func (u *updating) judgeShipped(one Update, operator *upgrade.Release) {
 		if o.Kind != "Service" {
 			continue
 		}
-		if by := generate.ServesAt(operator.ClusterServiceVersion, o.Name); by != "" {
+		if by := olm.ServesAt(operator.ClusterServiceVersion, o.Name); by != "" {
 			u.note(ruleChance, findings.Warning, one.sub.Object, "spec.name", fmt.Sprintf("%s ships Service %s, and "+
 				"OLM makes one of that name for what Deployment %s serves: which of the two stays is chance", one.Name,
 				o.Name,

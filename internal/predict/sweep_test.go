@@ -21,6 +21,7 @@ import (
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
 	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/internal/tree"
@@ -118,7 +119,7 @@ func (s sweep) run(before *bundle.Bundle) {
 // outdated reports whether a bundle has objects of an API that Kubernetes does not serve any more: rendering warns of it.
 func (s sweep) outdated() bool {
 	return slices.ContainsFunc(s.bundle.Shipped(), func(o *manifest.Object) bool {
-		return versions.Unserved(bundle.APIVersionOf(o), o.Kind, math.MaxInt32) != ""
+		return versions.Unserved(install.APIVersionOf(o), o.Kind, math.MaxInt32) != ""
 	})
 }
 

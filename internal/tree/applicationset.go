@@ -14,6 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
 
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -337,7 +338,7 @@ func (p parameters) value(name, item string) (string, bool) {
 
 // fill writes parameters into the texts of a value. What is not known of an open set stays.
 func (g generation) fill(p parameters, v any) (filled any, first error) {
-	filled = manifest.CopyValue(v, func(v any) any {
+	filled = decoded.Copy(v, func(v any) any {
 		s, ok := v.(string)
 		if !ok {
 			return v

@@ -13,6 +13,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -215,7 +216,7 @@ func placed(o *manifest.Object, field string, doc *manifest.Document, patch map[
 	}
 	return o.Build(value, func(at string) manifest.Place {
 		rest, ok := strings.CutPrefix(at, field+".")
-		if key := manifest.Segments(rest); ok && patch[key[0]] != nil {
+		if key := decoded.Segments(rest); ok && patch[key[0]] != nil {
 			return manifest.Place{File: doc.File, Line: doc.Errorf(rest, "").Line, Patch: &manifest.Patch{Field: rest}}
 		}
 		return o.SetBy(at)
@@ -539,7 +540,7 @@ func (s *substitutions) apply(objects []*manifest.Object, missing string, m *bud
 // place returns what sets a field of an object: the variable, if it has only one.
 func (s *substitutions) place(o *manifest.Object, field string) manifest.Place {
 	at := o.SetBy(field)
-	v, err := o.Get(manifest.Segments(field)...)
+	v, err := o.Get(decoded.Segments(field)...)
 	if err != nil || !strings.Contains(olm.Text(v), "${") {
 		return at
 	}

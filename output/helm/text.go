@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/manifest"
@@ -129,7 +130,7 @@ func escape(text []byte) []byte {
 }
 
 func (w *writer) tokens(v map[string]any) map[string]any {
-	return manifest.CopyValue(v, w.tokensOf).(map[string]any)
+	return decoded.Copy(v, w.tokensOf).(map[string]any)
 }
 
 func (w *writer) tokensOf(v any) any {

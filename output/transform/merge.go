@@ -21,6 +21,8 @@ import (
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/decoded"
+	"github.com/olmgen/olmgen/internal/base/jsontype"
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -98,7 +100,7 @@ func mergePatch(patch map[string]any, o generate.Object) (*manifest.Object, erro
 
 // withIdentity returns a copy of a patch in which the identity, where it is given, is the object's.
 func withIdentity(patch map[string]any, o generate.Object) map[string]any {
-	fields := manifest.CopyValue(patch, nil).(map[string]any)
+	fields := decoded.Copy(patch, nil).(map[string]any)
 	set := func(m map[string]any, key, value string) {
 		if s, ok := m[key].(string); ok && s != "" {
 			m[key] = value
@@ -461,16 +463,16 @@ func (l merging) field(name string) (field merging, merged bool, mergeKey string
 	if l.of == nil {
 		return merging{}, false, ""
 	}
-	t := manifest.Pointed(l.of)
+	t := jsontype.Pointed(l.of)
 	switch t.Kind() {
 	case reflect.Map:
 		return merging{t.Elem()}, false, ""
 	case reflect.Struct:
-		f, ok := manifest.Fields(t)[name]
+		f, ok := jsontype.Fields(t)[name]
 		if !ok {
 			return merging{}, false, ""
 		}
-		field.of = manifest.Pointed(f.Type)
+		field.of = jsontype.Pointed(f.Type)
 		if field.of.Kind() == reflect.Slice {
 			field.of = field.of.Elem()
 			merged = slices.Contains(strings.Split(f.Tag.Get("patchStrategy"), ","), "merge")

@@ -24,6 +24,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/manifest"
@@ -199,7 +200,7 @@ func (v variant) read(f file) error {
 			if field != "" {
 				at += strings.NewReplacer("[].", ".items.properties.", ".", ".properties.").Replace("." + field)
 			}
-			path := manifest.Segments(at)
+			path := decoded.Segments(at)
 			if !o.Has(path...) {
 				continue
 			}

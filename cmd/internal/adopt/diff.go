@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
-	"github.com/olmgen/olmgen/manifest"
 )
 
 // Change is a field that differs.
@@ -136,7 +136,7 @@ func byKey(list []any, key string) map[string]any {
 func written(changes []Change, rendered map[string]any) {
 	for i := range changes {
 		if c := &changes[i]; !c.Applied {
-			v, ok := lookUp(rendered, manifest.Segments(c.Field))
+			v, ok := lookUp(rendered, decoded.Segments(c.Field))
 			_, member := parentOf(c.Field)
 			m, isMap := v.(map[string]any)
 			if ok && (!isMap || len(m) > 0 || slices.Contains(atomicFields, member)) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/internal/base/decoded"
 )
 
 // inWords prints changes, each "field: value of the cluster -> rendered value", with a star if applying changes it.
@@ -103,7 +103,7 @@ func TestWritten(t *testing.T) {
 			t.Errorf("%s: rendered %q, want %q; %s", field, got, want, changes[1].Rendered)
 		}
 	}
-	if v, ok := lookUp(rendered, manifest.Segments("")); !ok || fmt.Sprint(v) != fmt.Sprint(rendered) {
+	if v, ok := lookUp(rendered, decoded.Segments("")); !ok || fmt.Sprint(v) != fmt.Sprint(rendered) {
 		t.Errorf("the object itself: %v", v)
 	}
 }

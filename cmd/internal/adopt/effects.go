@@ -15,6 +15,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
+	"github.com/olmgen/olmgen/internal/base/decoded"
+	"github.com/olmgen/olmgen/internal/base/jsontype"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
@@ -79,7 +81,7 @@ func recreates(deployment map[string]any) bool {
 var unionMembers = [][]string{{"service", "url"}, {"value", "valueFrom"}, fieldsOf[corev1.EnvVarSource](),
 	fieldsOf[corev1.ProbeHandler](), fieldsOf[corev1.LifecycleHandler](), fieldsOf[corev1.VolumeSource]()}
 
-func fieldsOf[T any]() []string { return lists.Keys(manifest.Fields(reflect.TypeFor[T]())) }
+func fieldsOf[T any]() []string { return lists.Keys(jsontype.Fields(reflect.TypeFor[T]())) }
 
 // unions returns the rendered members of unions of which the cluster has another member.
 func unions(changes []Change) (fields []string) {
@@ -153,7 +155,7 @@ var olmManagers = []string{"olm", "olm.install", "catalog", "operator-lifecycle-
 // writer returns who wrote a field last, if that is not OLM, and whether through the subresource scale; "" if it is
 // unknown.
 func writer(managed []dump.Managed, field string) (by string, scaled bool) {
-	path := manifest.Segments(field)
+	path := decoded.Segments(field)
 	var newest dump.Managed
 	for _, m := range managed {
 		if owns(m.Fields, path) && m.Time >= newest.Time { // RFC 3339 in UTC: the order of the text is that of time

@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -192,7 +193,7 @@ func (s *State) newest() (at string) {
 	for _, kind := range ofOLM {
 		for _, o := range s.Dump.OfKind(kind) {
 			value := o.Value()
-			manifest.CopyValue(value["status"], look)
+			decoded.Copy(value["status"], look)
 			look(normalize.At(value, "metadata")["creationTimestamp"])
 		}
 	}

@@ -250,7 +250,7 @@ func (s *State) packageOf(o *Operator) string {
 		var value struct {
 			PackageName string `json:"packageName"`
 		}
-		if p.Type == "olm.package" && json.Unmarshal(p.Value, &value) == nil && value.PackageName != "" {
+		if p.Type == olm.PropertyPackage && json.Unmarshal(p.Value, &value) == nil && value.PackageName != "" {
 			return value.PackageName
 		}
 	}

@@ -271,7 +271,7 @@ func packageOf(csv permissions.CSV) string {
 	properties, _ := bundle.ParseProperties(csv.Annotations[olm.AnnotationProperties]) // none if they cannot be read
 	for _, p := range properties {
 		var v catalog.PackageProperty
-		if p.Type == catalog.TypePackage && json.Unmarshal(p.Value, &v) == nil && v.PackageName != "" {
+		if p.Type == olm.PropertyPackage && json.Unmarshal(p.Value, &v) == nil && v.PackageName != "" {
 			return v.PackageName
 		}
 	}

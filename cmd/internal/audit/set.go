@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/fit"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/source"
 )
@@ -201,7 +202,7 @@ func (p *Package) finish() {
 	for _, r := range p.Releases { // of several heads it is the newest
 		if slices.ContainsFunc(ch.Heads(), func(e *catalog.Entry) bool { return e.Name == r.Name }) {
 			r.Head = true
-			if why := p.Deprecated(catalog.SchemaChannel, ch.Name); why != "" {
+			if why := p.Deprecated(olm.SchemaChannel, ch.Name); why != "" {
 				r.Deprecated = cmp.Or(r.Deprecated, "channel "+ch.Name+": "+why)
 			}
 			return
@@ -267,7 +268,7 @@ func (p *Package) find(ctx context.Context, word string) (rank int, err error) {
 	}
 	for _, property := range head.bundle.Properties {
 		var api catalog.GVK
-		if property.Type == catalog.TypeGVK && json.Unmarshal(property.Value, &api) == nil {
+		if property.Type == olm.PropertyGVK && json.Unmarshal(property.Value, &api) == nil {
 			found("API", api.Kind+"."+api.Group, 2)
 		}
 	}

@@ -11,11 +11,11 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/rbac/danger"
@@ -106,7 +106,7 @@ func (c *collector) object(o generate.Object) error {
 		if err == nil {
 			_, err = m.Into(&d)
 		}
-		account := cmp.Or(bundle.Account(&d.Spec.Template.Spec), "default")
+		account := cmp.Or(install.Account(&d.Spec.Template.Spec), "default")
 		c.deployments[account] = append(c.deployments[account], o.Name)
 		return err
 	case rbac.Relevant(o.Group(), o.Kind):

@@ -12,6 +12,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -96,7 +97,7 @@ func (c *Content) writePackage(ctx context.Context, out *bytes.Buffer) error {
 			return err
 		}
 	}
-	for key, value := range map[string]string{"schema": catalog.SchemaPackage, "name": c.Name,
+	for key, value := range map[string]string{"schema": olm.SchemaPackage, "name": c.Name,
 		"defaultChannel": channel} {
 		if fields[key], err = json.Marshal(value); err != nil {
 			return err
@@ -111,7 +112,7 @@ func (c *Content) writePackage(ctx context.Context, out *bytes.Buffer) error {
 
 // write writes an olm.channel. A comment on each entry says why it is there.
 func (ch *Channel) write(ctx context.Context, out *bytes.Buffer, pkg string) error {
-	fmt.Fprintf(out, "---\nschema: %s\npackage: %s\nname: %s\n", catalog.SchemaChannel, scalar(pkg), scalar(ch.Name))
+	fmt.Fprintf(out, "---\nschema: %s\npackage: %s\nname: %s\n", olm.SchemaChannel, scalar(pkg), scalar(ch.Name))
 	if err := ch.writeMore(ctx, out); err != nil {
 		return err
 	}
@@ -170,9 +171,9 @@ func (c *Content) writeDeprecations(out *bytes.Buffer) error {
 	}
 	var entries []entry
 	for _, d := range c.source.Deprecations {
-		pinned := d.Schema == catalog.SchemaPackage ||
-			d.Schema == catalog.SchemaChannel && c.has(d.Name) ||
-			d.Schema == catalog.SchemaBundle && slices.ContainsFunc(c.Bundles,
+		pinned := d.Schema == olm.SchemaPackage ||
+			d.Schema == olm.SchemaChannel && c.has(d.Name) ||
+			d.Schema == olm.SchemaBundle && slices.ContainsFunc(c.Bundles,
 				func(b *catalog.Bundle) bool { return b.Name == d.Name })
 		if pinned {
 			entries = append(entries, entry{reference{d.Schema, d.Name}, d.Message})
@@ -182,7 +183,7 @@ func (c *Content) writeDeprecations(out *bytes.Buffer) error {
 		return nil
 	}
 	out.WriteString("---\n")
-	return writeYAML(out, map[string]any{"schema": catalog.SchemaDeprecations, "package": c.Name, "entries": entries})
+	return writeYAML(out, map[string]any{"schema": olm.SchemaDeprecations, "package": c.Name, "entries": entries})
 }
 
 func scalar(s string) string {

@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/cmd/internal/pin"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // raw is a document of a catalog, decoded by no code of olmgen.
@@ -22,7 +23,7 @@ type raw map[string]any
 func (r raw) key() catalog.Key {
 	schema, _ := r["schema"].(string)
 	pkg, _ := r["package"].(string)
-	if name, ok := r["name"].(string); ok && schema == catalog.SchemaPackage {
+	if name, ok := r["name"].(string); ok && schema == olm.SchemaPackage {
 		pkg = name
 	}
 	return catalog.Key{Schema: schema, Package: pkg}
@@ -91,17 +92,17 @@ func pinDirectory(t *testing.T, dir string) (kept int) {
 				continue
 			}
 			switch key.Schema {
-			case catalog.SchemaChannel:
+			case olm.SchemaChannel:
 				want[key] = len(channels)
-			case catalog.SchemaBundle:
+			case olm.SchemaBundle:
 				want[key] = len(bundles)
-			case catalog.SchemaDeprecations:
+			case olm.SchemaDeprecations:
 				if comparePruned(t, docs[0], pinned[key], channels, bundles) {
 					want[key] = 1
 				}
 			default:
 				want[key] = len(docs)
-				if key.Schema == catalog.SchemaPackage {
+				if key.Schema == olm.SchemaPackage {
 					break
 				}
 				kept += len(docs)
@@ -131,8 +132,8 @@ func comparePruned(t *testing.T, source raw, pinned []raw, channels, bundles map
 	for _, e := range source["entries"].([]any) {
 		reference := e.(map[string]any)["reference"].(map[string]any)
 		name, _ := reference["name"].(string)
-		if reference["schema"] == catalog.SchemaPackage || reference["schema"] == catalog.SchemaChannel && channels[name] ||
-			reference["schema"] == catalog.SchemaBundle && bundles[name] {
+		if reference["schema"] == olm.SchemaPackage || reference["schema"] == olm.SchemaChannel && channels[name] ||
+			reference["schema"] == olm.SchemaBundle && bundles[name] {
 			want = append(want, e)
 		}
 	}

@@ -338,7 +338,7 @@ func ofImage(t testing.TB, host, dir string, b *bundle.Bundle) string {
 	documents := []any{map[string]any{"schema": "olm.package", "name": b.Package, "defaultChannel": channels[0]},
 		map[string]any{"schema": "olm.bundle", "package": b.Package, "name": b.CSV.Name,
 			"image":      strings.ReplaceAll(ref, "+", "-"),
-			"properties": append(b.CatalogProperties(), bundle.Property{Type: catalog.TypeCSVMetadata, Value: metadata})}}
+			"properties": append(b.CatalogProperties(), bundle.Property{Type: olm.PropertyCSVMetadata, Value: metadata})}}
 	for _, c := range channels {
 		entry := map[string]any{"name": b.CSV.Name, "skips": b.CSV.Spec.Skips}
 		for field, value := range map[string]string{"replaces": b.CSV.Spec.Replaces,

@@ -73,7 +73,7 @@ const maxRanges = 3
 
 // NewGraph returns the update graph of a package.
 func NewGraph(p *catalog.Package, o Options) (*Graph, error) {
-	g := &Graph{Package: p.Name, Deprecated: deprecation(p, catalog.TypePackage, "")}
+	g := &Graph{Package: p.Name, Deprecated: deprecation(p, olm.PropertyPackage, "")}
 	names := lists.Map(p.Channels, func(ch *catalog.Channel) string { return ch.Name })
 	channels := lists.Filter(p.Channels,
 		func(ch *catalog.Channel) bool { return o.Channel == "" || ch.Name == o.Channel })
@@ -137,7 +137,7 @@ func compareNatural(a, b string) int {
 // laneOf puts the entries of a channel in order: each before those that it replaces or skips, else the highest first.
 func laneOf(p *catalog.Package, ch *catalog.Channel) Lane {
 	l := Lane{pkg: p, index: map[string]int{}, Name: ch.Name, Default: ch.Name == p.DefaultChannel,
-		Deprecated: deprecation(p, catalog.SchemaChannel, ch.Name)}
+		Deprecated: deprecation(p, olm.SchemaChannel, ch.Name)}
 	heads := lists.Set(ch.Heads(), func(h *catalog.Entry) string { return h.Name })
 	entries := map[string]*catalog.Entry{}
 	var nodes []Node
@@ -189,7 +189,7 @@ func laneOf(p *catalog.Package, ch *catalog.Channel) Lane {
 }
 
 func nodeOf(p *catalog.Package, name string) Node {
-	n := Node{Name: name, Label: name, Deprecated: deprecation(p, catalog.SchemaBundle, name)}
+	n := Node{Name: name, Label: name, Deprecated: deprecation(p, olm.SchemaBundle, name)}
 	if v := olm.NameVersion(name); v != nil {
 		n.Label = v.String()
 	}

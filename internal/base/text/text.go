@@ -242,3 +242,11 @@ func DidYouMean[T ~string](got string, known []T) string {
 	}
 	return ""
 }
+
+// Size returns a size for a message.
+func Size(n int64) string {
+	if n >= 10<<20 || n >= 1<<20 && n%(1<<20) == 0 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

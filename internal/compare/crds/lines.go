@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -36,7 +37,7 @@ func (f found) field(crd *manifest.Object) string {
 func schemaField(path string) string {
 	number := func(s string) bool { _, err := strconv.Atoi(s); return err == nil }
 	at := ""
-	segments := manifest.Segments(path)
+	segments := decoded.Segments(path)
 	for i, s := range segments {
 		lists := slices.Contains([]string{"allOf", "anyOf", "oneOf"}, s)
 		switch {

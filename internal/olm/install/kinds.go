@@ -67,14 +67,15 @@ func (k Kind) APIVersion() string {
 }
 
 // GroupOf returns the API group under which OLM creates an object.
-func GroupOf(o *manifest.Object) string { return manifest.GroupOf(APIVersionOf(o.APIVersion, o.Kind)) }
+func GroupOf(o *manifest.Object) string { return manifest.GroupOf(APIVersionOf(o)) }
 
-// APIVersionOf returns the apiVersion under which OLM creates an object: that of its own types, else the object's.
-func APIVersionOf(apiVersion, kind string) string {
-	if k, ok := KindOf(kind); ok && (k.Typed || apiVersion == "") {
+// APIVersionOf returns the apiVersion under which OLM creates an object: its own, but the one OLM takes it for where it
+// has none, and that of OLM's own type for kinds such as Role, whatever the object says.
+func APIVersionOf(o *manifest.Object) string {
+	if k, ok := KindOf(o.Kind); ok && (k.Typed || o.APIVersion == "") {
 		return k.APIVersion()
 	}
-	return apiVersion
+	return o.APIVersion
 }
 
 // NameProblems returns why the API server refuses the name of an object.

@@ -148,7 +148,7 @@ func (r *Result) execute(ctx context.Context, w *writer, s step) *Refusal {
 	if !ok {
 		return failed(v1alpha1.ErrInvalidInstallPlan.Error())
 	}
-	apiVersion := install.APIVersionOf(s.object.APIVersion, s.object.Kind)
+	apiVersion := install.APIVersionOf(s.object)
 	if t := olm.TypeOf(apiVersion, kind.Name); t != nil && kind.Typed {
 		if _, err := s.object.Undeclared(t); err != nil {
 			return failed(fmt.Sprintf("error parsing step manifest: %s: %v", s.object.Name, err))

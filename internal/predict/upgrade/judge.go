@@ -268,7 +268,7 @@ func (j *judge) play(ctx context.Context, w *world.World, o *Release, namespace 
 		Shipped: lists.Filter(o.Bundle, func(x *manifest.Object) bool {
 			k, ok := install.KindOf(x.Kind)
 			return ok && (k.Typed || olm.BuiltinGroup(k.Group)) &&
-				versions.Unserved(install.APIVersionOf(x.APIVersion, x.Kind), x.Kind, math.MaxInt32) == ""
+				versions.Unserved(install.APIVersionOf(x), x.Kind, math.MaxInt32) == ""
 		})}
 	result, err := plan.Plan{Namespace: namespace, Releases: []plan.Release{release}, API: j.API}.Run(ctx, w)
 	if err != nil {

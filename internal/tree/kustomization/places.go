@@ -11,6 +11,7 @@ import (
 
 	"sigs.k8s.io/kustomize/api/types"
 
+	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -119,7 +120,7 @@ type places struct {
 
 // place returns what sets a field: the last patch with its value, the outermost namespace, or the file of the object.
 func (p *places) place(field string) manifest.Place {
-	if path := manifest.Segments(field); len(path) > 0 {
+	if path := decoded.Segments(field); len(path) > 0 {
 		if at := p.setter(path); at != nil {
 			return *at
 		}
@@ -131,7 +132,7 @@ func (p *places) place(field string) manifest.Place {
 }
 
 func (p *places) setter(path []string) *manifest.Place {
-	now, there := manifest.ValueAt(p.value, path)
+	now, there := decoded.At(p.value, path)
 	var found *manifest.Place
 	p.builder.outermost(p.root, func(k *Kustomization) bool {
 		for _, one := range slices.Backward(p.builder.patchesOf(k)) {
@@ -206,7 +207,7 @@ func (p patch) sets(path []string, now any, there bool) *manifest.Place {
 		if slices.Contains([]string{"apiVersion", "kind", "metadata.name"}, strings.Join(path, ".")) {
 			return nil // these find the object
 		}
-		if v, ok := manifest.ValueAt(p.value, path); ok && (reflect.DeepEqual(v, now) || !there && v == nil) {
+		if v, ok := decoded.At(p.value, path); ok && (reflect.DeepEqual(v, now) || !there && v == nil) {
 			return p.setter(strings.Join(path, "."))
 		}
 		return nil
@@ -218,7 +219,7 @@ func (p patch) sets(path []string, now any, there bool) *manifest.Place {
 			return p.setter(strconv.Itoa(i))
 		case op.verb != "add" && op.verb != "replace":
 		case len(pointer) <= len(path) && same(pointer, path[:len(pointer)]):
-			if v, ok := manifest.ValueAt(op.value, path[len(pointer):]); ok && reflect.DeepEqual(v, now) {
+			if v, ok := decoded.At(op.value, path[len(pointer):]); ok && reflect.DeepEqual(v, now) {
 				for _, segment := range path[len(pointer):] {
 					field += "." + segment
 				}

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 	"sigs.k8s.io/kustomize/kyaml/yaml/merge2"
 
+	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -269,7 +270,7 @@ func (w wrapped) patched(g, o *manifest.Object, only bool) (*manifest.Object, er
 	}
 	return o.Build(v, func(field string) manifest.Place {
 		for from, patch := range at {
-			if _, ok := manifest.ValueAt(patch, manifest.Segments(field)); ok && field != "" {
+			if _, ok := decoded.At(patch, decoded.Segments(field)); ok && field != "" {
 				return g.SetBy(from + "." + field)
 			}
 		}

@@ -34,7 +34,7 @@ func refusedWrites(ctx context.Context, o Options, b *bundle.Bundle, known []Fin
 		if err != nil {
 			return nil, err
 		}
-		value["apiVersion"] = install.APIVersionOf(o.APIVersion, o.Kind)
+		value["apiVersion"] = install.APIVersionOf(o)
 		w, err := writes.Of(nil, manifest.New(value))
 		if err != nil {
 			return nil, err
@@ -82,7 +82,7 @@ func madeFrom(csv *v1alpha1.ClusterServiceVersion, o *manifest.Object, field str
 		return at + ".name"
 	case "Service":
 		i := slices.IndexFunc(spec.DeploymentSpecs, func(d v1alpha1.StrategyDeploymentSpec) bool {
-			return generate.ServesAt(csv, o.Name) == d.Name
+			return olm.ServesAt(csv, o.Name) == d.Name
 		})
 		return fmt.Sprintf("spec.install.spec.deployments[%d].name", i)
 	case "ServiceAccount":

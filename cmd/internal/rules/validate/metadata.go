@@ -85,19 +85,19 @@ func channelFindings(fsys fs.FS, b *bundle.Bundle) (list []Finding) {
 		}
 		list = append(list, finding(ruleChannels, findings.Warning, e))
 	}
-	text, ok := b.Annotations[bundle.KeyChannels]
+	text, ok := b.Annotations[olm.BundleChannels]
 	switch {
 	case !ok:
-		add(bundle.KeyChannels, "missing: the bundle is in no channel")
+		add(olm.BundleChannels, "missing: the bundle is in no channel")
 	case strings.TrimSpace(text) == "":
-		add(bundle.KeyChannels, "empty: the bundle is in no channel")
+		add(olm.BundleChannels, "empty: the bundle is in no channel")
 	default:
 		if lists.Any(strings.SplitSeq(text, ","), func(name string) bool { return strings.TrimSpace(name) == "" }) {
-			add(bundle.KeyChannels, "%q has an empty channel name", text)
+			add(olm.BundleChannels, "%q has an empty channel name", text)
 		}
 	}
 	if d := b.DefaultChannel; d != "" && len(b.Channels) > 0 && !slices.Contains(b.Channels, d) {
-		add(bundle.KeyDefaultChannel, "the default channel %q is not among the channels %s", d,
+		add(olm.BundleDefaultChannel, "the default channel %q is not among the channels %s", d,
 			strings.Join(b.Channels, ", "))
 	}
 	return list
@@ -123,10 +123,10 @@ func dependencyFindings(fsys fs.FS, b *bundle.Bundle) (list []Finding) {
 }
 
 var dependencyFields = map[string][]string{
-	"olm.gvk":        {"group", "kind", "version"},
-	"olm.package":    {"packageName", "version"},
-	"olm.label":      {"label"},
-	"olm.constraint": {"failureMessage"},
+	olm.PropertyGVK:        {"group", "kind", "version"},
+	olm.PropertyPackage:    {"packageName", "version"},
+	olm.PropertyLabel:      {"label"},
+	olm.PropertyConstraint: {"failureMessage"},
 }
 
 func checkDependency(d bundle.Property) (field, tip, msg string) {
@@ -144,7 +144,7 @@ func checkDependency(d bundle.Property) (field, tip, msg string) {
 			return "value", "", name + " is missing or not text"
 		}
 	}
-	if d.Type == "olm.package" {
+	if d.Type == olm.PropertyPackage {
 		text, _ := value["version"].(string)
 		if _, err := semver.ParseRange(text); err != nil {
 			return "value.version", "write a version or a range such as >=1.2.0 <2.0.0",

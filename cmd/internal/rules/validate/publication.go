@@ -19,6 +19,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/whole/pipeline"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
@@ -122,7 +123,7 @@ func (p *publisher) addAnnotation(rule string, level findings.Severity, key, for
 // networkPolicies asks what check_network_policy_presence does (operator-pipelines: common/bundle.py).
 func (p *publisher) networkPolicies(level findings.Severity) {
 	for _, o := range p.b.Others {
-		if o.Kind == "NetworkPolicy" && bundle.GroupOf(o) == networkingv1.GroupName {
+		if o.Kind == "NetworkPolicy" && install.GroupOf(o) == networkingv1.GroupName {
 			p.list = append(p.list, finding(ruleCatalog, level, o.Errorf("kind", "the pipeline of OpenShift's "+
 				"catalogs community-operators, certified-operators and redhat-marketplace refuses bundles with "+
 				"a NetworkPolicy (check_network_policy_presence)")))
@@ -137,19 +138,19 @@ func (p *publisher) names() {
 		level = findings.Error
 	}
 	name, _, ok := strings.Cut(p.b.CSV.Name, ".")
-	switch given := p.b.Annotations[bundle.KeyPackage]; {
+	switch given := p.b.Annotations[olm.BundlePackage]; {
 	case !ok:
 		p.add(ruleCatalogName, findings.Error, "metadata.name", "%q is not the name of the operator, a period and the "+
 			"version", p.b.CSV.Name)
 	case given == "":
-		p.addAnnotation(ruleCatalogName, findings.Error, bundle.KeyPackage, "the annotation %s is missing",
-			bundle.KeyPackage)
+		p.addAnnotation(ruleCatalogName, findings.Error, olm.BundlePackage, "the annotation %s is missing",
+			olm.BundlePackage)
 	case given != name:
 		p.add(ruleCatalogName, level, "metadata.name", "the operator is %q, and the annotation %s says %q", name,
-			bundle.KeyPackage, given)
+			olm.BundlePackage, given)
 	}
-	if at, given := p.place.operator, p.b.Annotations[bundle.KeyPackage]; at != "" && given != "" && at != given {
-		p.addAnnotation(ruleCatalogName, level, bundle.KeyPackage, "the package %q is in the directory %q", given, at)
+	if at, given := p.place.operator, p.b.Annotations[olm.BundlePackage]; at != "" && given != "" && at != given {
+		p.addAnnotation(ruleCatalogName, level, olm.BundlePackage, "the package %q is in the directory %q", given, at)
 	}
 	if at := p.place.version; at != "" && at != p.written() {
 		p.add(ruleCatalogDir, findings.Error, "spec.version", "the version %q is in the directory %q: its name must "+

@@ -19,6 +19,7 @@ import (
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/netpol"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/rbac/danger"
 	"github.com/olmgen/olmgen/manifest"
@@ -91,7 +92,7 @@ func inVain(b *bundle.Bundle) (list []Finding, err error) {
 func bindings(b *bundle.Bundle) (list []Finding, err error) {
 	var shipped rbac.Objects
 	for _, o := range b.Others {
-		if rbac.Relevant(bundle.GroupOf(o), o.Kind) {
+		if rbac.Relevant(install.GroupOf(o), o.Kind) {
 			if err := shipped.Add(o, somewhere); err != nil {
 				return nil, err
 			}
@@ -104,7 +105,7 @@ func bindings(b *bundle.Bundle) (list []Finding, err error) {
 			return cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default")
 		})
 	for _, o := range b.Others {
-		if o.Kind == rbacv1.ServiceAccountKind && bundle.GroupOf(o) == "" {
+		if o.Kind == rbacv1.ServiceAccountKind && install.GroupOf(o) == "" {
 			accounts = append(accounts, o.Name)
 		}
 	}

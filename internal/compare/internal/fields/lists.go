@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/base/lists"
-	"github.com/olmgen/olmgen/manifest"
 )
 
 // list adds the items of a list, which is not empty.
@@ -23,7 +23,7 @@ func (w *walker) list(s spot, list []any) {
 	var order []string
 	for i, item := range list {
 		key := strconv.Itoa(i)
-		if plain, ok := manifest.ValueAt(w.given, manifest.Segments(s.item(key, i).at)); ok && wholes[name] {
+		if plain, ok := decoded.At(w.given, decoded.Segments(s.item(key, i).at)); ok && wholes[name] {
 			item = plain
 		}
 		m, isMap := item.(map[string]any)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/pod-security-admission/policy"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/compare/change"
 	"github.com/olmgen/olmgen/internal/compare/internal/fields"
 	"github.com/olmgen/olmgen/manifest"
@@ -75,7 +76,7 @@ func PodSecurity(group, kind string, value map[string]any) (level psa.Level, rea
 	if !ok {
 		return "", "", nil
 	}
-	at, _ := manifest.ValueAt(value, strings.FieldsFunc(path, func(r rune) bool { return r == '.' }))
+	at, _ := decoded.At(value, strings.FieldsFunc(path, func(r rune) bool { return r == '.' }))
 	data, err := json.Marshal(at)
 	if m, _ := at.(map[string]any); err != nil || m == nil {
 		return "", "", err
