@@ -72,24 +72,24 @@ func upgradeFindings(t *testing.T, c refused.Case) []upgrade.Consequence {
 }
 
 // released returns a bundle as the operator that OLM installs.
-func released(t *testing.T, name string) upgrade.Operator {
+func released(t *testing.T, name string) upgrade.Release {
 	t.Helper()
 	b, err := bundle.Read(os.DirFS(refused.Bundle(".", name)), bundle.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	csv := permissions.CSV{ClusterServiceVersion: b.CSV, Object: b.CSVObject, Namespace: "operator-ns"}
-	return upgrade.Operator{CSV: csv, Entry: catalog.EntryOf(b.CSV), Bundle: b.Shipped()}
+	return upgrade.Release{CSV: csv, Entry: catalog.EntryOf(b.CSV), Bundle: b.Shipped()}
 }
 
-func installed(t *testing.T, objects []*manifest.Object) (list []upgrade.Operator) {
+func installed(t *testing.T, objects []*manifest.Object) (list []upgrade.Release) {
 	t.Helper()
 	csvs, err := permissions.InstalledCSVs(objects)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, csv := range csvs {
-		list = append(list, upgrade.Operator{CSV: csv, Entry: catalog.EntryOf(csv.ClusterServiceVersion)})
+		list = append(list, upgrade.Release{CSV: csv, Entry: catalog.EntryOf(csv.ClusterServiceVersion)})
 	}
 	return list
 }
