@@ -64,10 +64,10 @@ func (o options) e2e(ctx context.Context, names []string) error {
 	checks := map[string]func(context.Context, material) error{"dry-run": o.dryRuns, "apply": o.applies,
 		"upgrade": o.upgrades, "access": o.access, "crs": o.customResources, "adopt": o.adopt,
 		"refused": o.refusals, "admission": o.admission, "writes": o.writes, "pinned": o.pinned,
-		"neighbours": o.neighbours}
+		"used": o.used, "neighbours": o.neighbours}
 	if len(names) == 0 {
 		names = []string{"dry-run", "apply", "upgrade", "access", "crs", "adopt", "refused", "admission", "writes",
-			"pinned"}
+			"pinned", "used"}
 	}
 	for _, name := range names {
 		if checks[name] == nil {

@@ -68,7 +68,7 @@ func main() {
 }
 
 const usage = "usage: harness [flags] live|e2e [dry-run] [apply] [upgrade] [access] [crs] [adopt] [refused] " +
-	"[admission] [writes] [pinned] [neighbours]"
+	"[admission] [writes] [pinned] [used] [neighbours]"
 
 func run(ctx context.Context, args []string, o options) error {
 	switch {

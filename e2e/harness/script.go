@@ -47,7 +47,7 @@ var scriptSteps map[string]step
 
 func init() { // retry calls other steps
 	scriptSteps = map[string]step{"action": action, "answers": answered, "argocd": argocdStep,
-		"cluster": startCluster, "exits": exits, "flux": fluxStep, "install": install, "logs": logs, "move": move,
+		"calls": calls, "cluster": startCluster, "exits": exits, "flux": fluxStep, "install": install, "logs": logs, "move": move,
 		"objects": objects, "publish": publish, "put": put, "removed": removed, "render": renderStep,
 		"retry": retryStep, "say": say, "serve": serve, "settles": settles, "soon": soonSays, "stays": stays}
 }
@@ -132,12 +132,19 @@ func (s *session) run(x scenario) (skipped string, err error) {
 	return t.skipped, nil
 }
 
-// startCluster is the step "cluster [webhooks] [olm] [resync=DURATION]": it starts an API server with OLM's CRDs, or
-// with a real OLM that looks at everything so often. kubectl asks it from now on.
+// startCluster is the step "cluster [webhooks] [olm] [resync=DURATION] [audit=POLICY]": it starts an API server with
+// OLM's CRDs, or with a real OLM that looks at everything so often. kubectl asks it from now on. With an audit policy it
+// writes audit.log, and admission asks who may change owner references, as on OpenShift.
 func startCluster(s *session, args []string) error {
 	var with []cluster.Option
 	if slices.Contains(args, "webhooks") {
 		with = append(with, cluster.WithWebhooks)
+	}
+	for _, arg := range args {
+		if policy, ok := strings.CutPrefix(arg, "audit="); ok {
+			with = append(with, cluster.WithFlags("--audit-policy-file", s.MkAbs(policy), "--audit-log-path",
+				s.MkAbs("audit.log"), "--enable-admission-plugins", "OwnerReferencesPermissionEnforcement"))
+		}
 	}
 	c, err := cluster.Start(s.ctx, s.bin(), s.files(), with...)
 	if err != nil {

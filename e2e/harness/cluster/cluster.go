@@ -32,6 +32,7 @@ type Cluster struct {
 	webhooks  bool     // the API server asks admission webhooks
 	without   []string // admission plugins
 	dualStack bool
+	flags     []string // of the API server
 	bin, dir  string
 	lock      *os.File
 	processes []*process
@@ -50,6 +51,11 @@ func Without(plugins ...string) Option { return func(c *Cluster) { c.without = p
 
 // WithDualStack gives Services addresses of both families, IPv4 first.
 func WithDualStack(c *Cluster) { c.dualStack = true }
+
+// WithFlags gives the API server more flags.
+func WithFlags(flags ...string) Option {
+	return func(c *Cluster) { c.flags = append(c.flags, flags...) }
+}
 
 // Start runs etcd, kube-apiserver and kube-controller-manager from bin ($KUBEBUILDER_ASSETS goes first) with their
 // files below a directory of its own in run. A directory there that no running harness holds is removed first.
@@ -184,7 +190,7 @@ func (c *Cluster) apiserverFlags(etcd string, port int) []string {
 	if len(without) > 0 {
 		flags = append(flags, "--disable-admission-plugins", strings.Join(without, ","))
 	}
-	return flags
+	return append(flags, c.flags...)
 }
 
 // Run starts a program and keeps it.
