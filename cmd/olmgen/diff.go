@@ -220,13 +220,8 @@ func (f *diffFlags) prepare(cmd *cobra.Command, sides [2]side) (on review.TreeOp
 		return on, options, &usageError{"--old-version is for a SOURCE, and OLD is not one", "leave it out"}
 	}
 	options = compare.Options{Chosen: !f.modeGiven() && slices.ContainsFunc(sides[:], side.isSource)}
-	for _, pair := range f.accounts {
-		old, now, _ := strings.Cut(pair, "=")
-		if old == "" || now == "" {
-			return on, options, &usageError{fmt.Sprintf("--account %q does not name two accounts", pair),
-				"write OLD=NEW"}
-		}
-		options.Accounts = append(options.Accounts, [2]string{old, now})
+	if options.Accounts, err = accountPairs(f.accounts); err != nil {
+		return on, options, err
 	}
 	if err := f.cluster.read(cmd, &f.roots, &options); err != nil {
 		return on, options, err

@@ -29,8 +29,8 @@ func (f *narrowFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.keep, "keep", nil,
 		"with --only-used: keep a right, `RULE` such as \"get,list deployments.apps\"; may be repeated")
 	flags.StringArrayVar(&f.accounts, "account", nil,
-		"with --only-used: the name of an account in the log, as `OLD=NEW`, each NAMESPACE/NAME; may be repeated")
-	flags.IntVar(&f.days, "days", 7, "with --only-used: how many days the log has to cover")
+		"with --only-used: the name of an account in the log, as `OLD=NEW`, by [NAMESPACE/]NAME each; may be repeated")
+	flags.IntVar(&f.days, "days", 7, "with --only-used: on how many days the log has to have events")
 	nameOnly(flags, config.TopicObjects, "only-used", "keep", "account", "days")
 }
 
@@ -47,12 +47,12 @@ func (f *narrowFlags) change(cmd *cobra.Command, d declaration) (func([]generate
 			p := cmp.Or(b.Profile, d.Defaults.Profile, generate.ProfileOLM)
 			if p != generate.ProfilePlain && p != generate.ProfileDescoped {
 				return nil, &usageError{"--only-used: with profile " + string(p) + ", OLM makes the roles of the " +
-					"ClusterServiceVersion again", "render with --profile plain or descoped, or have its author " +
-					"narrow it by what olmgen permissions --used shows"}
+					"ClusterServiceVersion again", "render with --profile plain or descoped, or have its author narrow " +
+					"it: olmgen permissions --used FILE --format yaml lists what is left of each rule below needed"}
 			}
 		}
 	}
-	names, err := f.names()
+	names, err := accountPairs(f.accounts)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/olmgen/olmgen/internal/permissions"
-	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/rbac/used"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -27,7 +27,7 @@ func (f *usedFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.files, "used", nil,
 		"compare with what the audit log in `FILE` shows to be used, or - for stdin; may be repeated")
 	flags.StringArrayVar(&f.accounts, "account", nil,
-		"the name that an account has in the log, as `OLD=NEW`, each NAMESPACE/NAME; may be repeated")
+		"the name that an account has in the log, as `OLD=NEW`, by [NAMESPACE/]NAME each; may be repeated")
 	flags.BoolVar(&f.policy, "audit-policy", false,
 		"print the audit policy that records what --used needs; with --openshift-version as the APIServer of OpenShift")
 	place(flags, topicFindings, "used", "account", "audit-policy")
@@ -35,71 +35,61 @@ func (f *usedFlags) register(cmd *cobra.Command) {
 
 // add reads the logs and adds what they show to a report.
 func (f *usedFlags) add(cmd *cobra.Command, report *permissions.Report) error {
-	if len(f.files) == 0 && len(f.accounts) == 0 {
-		return nil
-	}
 	if len(f.files) == 0 {
+		if len(f.accounts) == 0 {
+			return nil
+		}
 		return &usageError{"--account is for an audit log, and there is none", "name the log with --used"}
 	}
-	names, err := f.names()
+	names, err := accountPairs(f.accounts)
 	if err != nil {
 		return err
 	}
 	log, err := report.NewLog(names)
-	if err != nil {
-		return err
+	if err == nil {
+		err = f.read(cmd, log, "--used")
 	}
-	if err := f.read(cmd, log, "--used"); err != nil {
-		return err
+	if err == nil {
+		report.Use(log)
 	}
-	report.Use(log, names)
-	return nil
+	return err
 }
 
+// read reads the logs that a flag names.
 func (f *usedFlags) read(cmd *cobra.Command, log *used.Log, flag string) error {
 	for i, file := range f.files {
-		if slices.Contains(f.files[:i], file) {
+		switch {
+		case slices.Contains(f.files[:i], file):
 			return &usageError{flag + ": " + file + " is given twice", "leave one out"}
+		case file == "-":
+			if err := log.Read("stdin", cmd.InOrStdin()); err != nil {
+				return err
+			}
+			continue
 		}
-		if err := readLog(cmd, log, file); err != nil {
+		in, err := os.Open(file)
+		if bad, ok := errors.AsType[*fs.PathError](err); ok {
+			return &manifest.Error{File: filepath.ToSlash(file), Msg: bad.Err.Error(),
+				Tip: "name the file of an audit log with " + flag}
+		}
+		if err == nil {
+			err = errors.Join(log.Read(filepath.ToSlash(file), in), in.Close())
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func readLog(cmd *cobra.Command, log *used.Log, file string) error {
-	if file == "-" {
-		return log.Read("stdin", cmd.InOrStdin())
-	}
-	in, err := os.Open(file)
-	if bad, ok := errors.AsType[*fs.PathError](err); ok {
-		return &manifest.Error{File: filepath.ToSlash(file), Msg: bad.Err.Error(),
-			Tip: "name the file of an audit log with --used"}
-	}
-	if err != nil {
-		return err
-	}
-	return errors.Join(log.Read(filepath.ToSlash(file), in), in.Close())
-}
-
-// names returns the names in the log by those of the operator.
-func (f *usedFlags) names() (map[rbac.Account]rbac.Account, error) {
-	out := map[rbac.Account]rbac.Account{}
-	for _, given := range f.accounts {
-		old, now, ok := strings.Cut(given, "=")
-		from, ok1 := account(old)
-		to, ok2 := account(now)
-		if !ok || !ok1 || !ok2 {
-			return nil, &usageError{"--account: " + given + " is not OLD=NEW, each NAMESPACE/NAME",
-				"write such as --account old-namespace/manager=operators/manager"}
+// accountPairs reads the values of --account. A name without a namespace is that of the one account that has it.
+func accountPairs(values []string) (pairs [][2]string, err error) {
+	for _, pair := range values {
+		old, now, _ := strings.Cut(pair, "=")
+		if old == "" || now == "" {
+			return nil, &usageError{fmt.Sprintf("--account %q does not name two accounts", pair), "write OLD=NEW"}
 		}
-		out[to] = from
+		pairs = append(pairs, [2]string{old, now})
 	}
-	return out, nil
-}
-
-func account(s string) (rbac.Account, bool) {
-	namespace, name, ok := strings.Cut(s, "/")
-	return rbac.Account{Namespace: namespace, Name: name}, ok && namespace != "" && name != ""
+	return pairs, nil
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/internal/base/lists"
-	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/compare/internal/workload"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/permissions"
@@ -79,30 +78,13 @@ func given(old, now State, accounts [][2]string) (out []Rename, err error) {
 	for _, pair := range accounts {
 		var found [2]permissions.Subject
 		for i, s := range []State{old, now} {
-			if found[i], err = s.account(pair[i]); err != nil {
-				return nil, err
+			if found[i], err = s.Permissions.Account(pair[i]); err != nil {
+				return nil, fmt.Errorf("%s has %w", s.Name, err)
 			}
 		}
 		out = append(out, Rename{found[0], found[1], asSaid})
 	}
 	return out, nil
-}
-
-// account returns the one account of a name, which may have its namespace before it.
-func (s State) account(name string) (permissions.Subject, error) {
-	full := func(a permissions.Subject) string { return a.Namespace + "/" + a.Name }
-	found := lists.Filter(s.Permissions.Accounts, func(a permissions.Subject) bool {
-		return name == a.Name || name == full(a)
-	})
-	if len(found) == 1 {
-		return found[0], nil
-	}
-	number, hint := "several accounts", "write NAMESPACE/NAME"
-	if len(found) == 0 {
-		number = "no account"
-		hint = "it has " + cmp.Or(text.FirstOf(12, lists.Map(s.Permissions.Accounts, full)), "none")
-	}
-	return permissions.Subject{}, manifest.WithHint(fmt.Errorf("%s has %s %s", s.Name, number, text.Brief(name)), hint)
 }
 
 // ended returns the accounts of a state that may do nothing in another one, and that no pod uses there: users are those

@@ -1,9 +1,10 @@
 package permissions
 
 import (
+	_ "embed"
 	"errors"
 
-	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -11,13 +12,15 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// AuditPolicy returns the smallest audit policy that records what Use needs of the accounts of the report: metadata,
-// and the bodies of changes, which have owner references and the rules of roles. Bodies with credentials are left out.
-// OpenShift takes the profile of a group instead (openshift/api: config/v1/types_apiserver.go).
+//go:embed auditpolicy.yaml
+var auditPolicy []byte
+
+// AuditPolicy returns the smallest audit policy that records what Use needs of the accounts of the report. OpenShift
+// takes the profile of a group instead (openshift/api: config/v1/types_apiserver.go).
 func (r *Report) AuditPolicy(openshift bool) ([]byte, error) {
 	var users, groups []string
 	for _, items := range r.ownRights() {
-		a := items[0].Subject.account(nil)
+		a := items[0].Subject.account()
 		users = append(users, a.User())
 		groups = lists.Add(groups, rbac.Account{Namespace: a.Namespace}.Groups()[2])
 	}
@@ -33,24 +36,15 @@ func (r *Report) AuditPolicy(openshift bool) ([]byte, error) {
 			"metadata": map[string]any{"name": "cluster"},
 			"spec":     map[string]any{"audit": map[string]any{"customRules": rules}}}), nil
 	}
-	rule := func(level string, verbs []string, resources ...any) any {
-		out := map[string]any{"level": level, "users": text.Values(users)}
-		if len(verbs) > 0 {
-			out["verbs"] = text.Values(verbs)
-		}
-		if len(resources) > 0 {
-			out["resources"] = resources
-		}
-		return out
+	var policy map[string]any
+	if err := yaml.Unmarshal(auditPolicy, &policy); err != nil {
+		return nil, err
 	}
-	of := func(group string, resources ...string) any {
-		return map[string]any{"group": group, "resources": text.Values(resources)}
+	rules, _ := policy["rules"].([]any)
+	for _, rule := range rules {
+		if rule, ok := rule.(map[string]any); ok {
+			rule["users"] = text.Values(users)
+		}
 	}
-	secret := rule("Metadata", nil, of("", "secrets", "configmaps", "serviceaccounts/token"),
-		of("authentication.k8s.io", "tokenreviews"))
-	roles := rule("Request", []string{"create"},
-		of(rbacv1.GroupName, "roles", "clusterroles", "rolebindings", "clusterrolebindings"))
-	return manifest.Encode(map[string]any{"apiVersion": "audit.k8s.io/v1", "kind": "Policy",
-		"omitManagedFields": true, "omitStages": []any{"RequestReceived"},
-		"rules": []any{secret, roles, rule("Request", []string{"update", "patch"}), rule("Metadata", nil)}}), nil
+	return manifest.Encode(policy), nil
 }

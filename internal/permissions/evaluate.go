@@ -58,7 +58,7 @@ func (in Input) read() (*evaluation, error) {
 		Covered: []Covered{}, Unknown: []Unknown{}, Accounts: []Subject{}, Ways: []Way{},
 		Notes:  append(append([]string{}, in.Notes...), v.notes...),
 		Unread: append([]string{}, in.Unread...), Unresolved: append([]string{}, in.Unresolved...), Unbuilt: in.Unbuilt,
-		missing: map[Subject]bool{}, scopes: v.scopes}
+		missing: map[Subject]bool{}, scopes: v.scopes, objects: &v.Objects}
 	for _, c := range in.CSVs {
 		if c.ClusterServiceVersion != nil && c.Name != in.Operator.Name {
 			r.Operator.Operators = lists.Add(r.Operator.Operators, c.Name)

@@ -51,6 +51,7 @@ type Report struct {
 	Usage Usage `json:"usage,omitempty,omitzero"` // of audit logs
 
 	scopes  danger.Scopes
+	objects *rbac.Objects
 	missing map[Subject]bool // the accounts that are bound and not among the objects
 }
 
@@ -124,8 +125,8 @@ type Source struct {
 	Line   int    `json:"line,omitempty"`
 	Object string `json:"object"`          // kind namespace/name of the object that has the rule
 	Field  string `json:"field,omitempty"` // of the rule in that object
-	Why    Why    `json:"why"`
-	Via    string `json:"via,omitempty"` // the group of accounts that it is granted to
+	Why    Why    `json:"why,omitempty"`   // empty for what no rule of the objects grants
+	Via    string `json:"via,omitempty"`   // the group of accounts that it is granted to
 }
 
 func (s Source) compare(o Source) int {

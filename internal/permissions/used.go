@@ -2,7 +2,9 @@ package permissions
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -29,39 +31,39 @@ type AccountUse struct {
 	Events    int      `json:"events"`            // with a decision of the authorizer
 	Levels    []string `json:"levels"`
 	Stages    []string `json:"stages"`
-	Unused    []Item   `json:"unused"` // the most dangerous first
-	Wider     []Item   `json:"wider"`  // granted by a wildcard, of which only a part is used
-	Used      []Item   `json:"used"`   // what requests asked for, and the rule that allows it
-	Kept      []Right  `json:"kept"`   // without a request of its own, and why it may be needed
-	Denied    []Right  `json:"denied"`
-	Elsewhere []Right  `json:"elsewhere"` // allowed by what is not among the objects
+	Unused    []Item   `json:"unused"`    // the most dangerous first
+	Wider     []Item   `json:"wider"`     // granted by a wildcard, of which only a part is used
+	Used      []Item   `json:"used"`      // what requests asked for, and the rule that allows it
+	Kept      []Item   `json:"kept"`      // without a request of its own; Follows is why it may be needed
+	Denied    []Item   `json:"denied"`    // asked for, and not granted
+	Elsewhere []Item   `json:"elsewhere"` // allowed by what is not among the objects
+	Needed    []Item   `json:"needed"`    // used or kept: what narrowed rules would be
 	Notes     []string `json:"notes"`
 }
 
-// Right is a right that no rule of the objects is the source of.
-type Right struct {
-	Namespaces      []string `json:"namespaces"` // ["*"] is the cluster
-	Verbs           []string `json:"verbs"`
-	APIGroups       []string `json:"apiGroups,omitempty"`
-	Resources       []string `json:"resources,omitempty"`
-	ResourceNames   []string `json:"resourceNames,omitempty"`
-	NonResourceURLs []string `json:"nonResourceURLs,omitempty"`
-	Reason          string   `json:"reason,omitempty"`
-}
-
-// granted is one right of an account, and what the log says about it.
+// granted is one right of an account, and what of it is needed: "" for what is used, or why it is kept.
 type granted struct {
 	held
-	used  bool
-	kept  string      // why it is kept, if it is not used
-	parts []rbac.Atom // of a wildcard, that are used or kept
+	parts map[rbac.Atom]string
 }
 
-// account returns what a subject is in a log, by the names that differ there.
-func (s Subject) account(names map[rbac.Account]rbac.Account) rbac.Account {
-	a := rbac.Account{Namespace: s.Namespace, Name: s.Name}
-	return cmp.Or(names[a], a)
+// mark adds what a request needs of the right. The names stay those of the rule.
+func (g *granted) mark(a rbac.Atom, why string) {
+	a.Named, a.Name = g.atom.Named, g.atom.Name
+	if g.parts == nil {
+		g.parts = map[rbac.Atom]string{}
+	}
+	if _, ok := g.parts[a]; !ok || why == "" {
+		g.parts[a] = why
+	}
 }
+
+func (g *granted) used() bool {
+	return lists.Any(maps.Values(g.parts), func(why string) bool { return why == "" })
+}
+
+// account returns the ServiceAccount that a subject is.
+func (s Subject) account() rbac.Account { return rbac.Account{Namespace: s.Namespace, Name: s.Name} }
 
 // ownRights returns the items of each account that it does not have by a group.
 func (r *Report) ownRights() [][]Item {
@@ -70,242 +72,275 @@ func (r *Report) ownRights() [][]Item {
 	}), subjectOfItem)
 }
 
-// NewLog returns an empty log about the accounts of the report; names has those that have another name in the log.
-func (r *Report) NewLog(names map[rbac.Account]rbac.Account) (*used.Log, error) {
-	var accounts []rbac.Account
-	own := map[rbac.Account]bool{}
-	for _, s := range r.Accounts {
-		own[rbac.Account{Namespace: s.Namespace, Name: s.Name}] = true
-		accounts = append(accounts, s.account(names))
+// Account returns the one account of a name, which may have its namespace before it. The error begins with what there
+// is instead.
+func (r *Report) Account(name string) (Subject, error) {
+	full := func(a Subject) string { return a.account().String() }
+	found := lists.Filter(r.Accounts, func(a Subject) bool { return name == a.Name || name == full(a) })
+	switch len(found) {
+	case 0:
+		return Subject{}, manifest.WithHint(fmt.Errorf("no account %s", text.Brief(name)),
+			"it has "+cmp.Or(text.FirstOf(12, lists.Map(r.Accounts, full)), "none"))
+	case 1:
+		return found[0], nil
 	}
-	for a := range names {
-		if !own[a] {
-			return nil, manifest.WithHint(fmt.Errorf("there is no ServiceAccount %s", a),
-				"write NAMESPACE/NAME of the log=NAMESPACE/NAME of the operator")
-		}
+	return Subject{}, manifest.WithHint(fmt.Errorf("several accounts %s", text.Brief(name)), "write NAMESPACE/NAME")
+}
+
+// NewLog returns an empty log about the accounts of the report. Names are those that have another name in the log: that
+// name, with the namespace of the account if it has none, and the account.
+func (r *Report) NewLog(names [][2]string) (*used.Log, error) {
+	accounts := map[rbac.Account]rbac.Account{}
+	for _, s := range r.Accounts {
+		accounts[s.account()] = s.account()
 	}
 	if len(accounts) == 0 {
-		return nil, manifest.WithHint(fmt.Errorf("there is no ServiceAccount to compare the audit log with"),
+		return nil, manifest.WithHint(errors.New("there is no ServiceAccount to compare the audit log with"),
 			"leave it out")
+	}
+	for _, pair := range names {
+		s, err := r.Account(pair[1])
+		if err != nil {
+			return nil, fmt.Errorf("the operator has %w", err)
+		}
+		namespace, name, ok := strings.Cut(pair[0], "/")
+		if !ok {
+			namespace, name = s.Namespace, pair[0]
+		}
+		accounts[s.account()] = rbac.Account{Namespace: namespace, Name: name}
 	}
 	log := used.NewLog(accounts)
 	for _, i := range r.Permissions {
 		log.Know(i.Namespaces)
 		log.Know(i.ResourceNames)
 	}
+	for _, role := range r.objects.Roles {
+		for _, rule := range role.Rules {
+			log.Know(rule.ResourceNames)
+		}
+	}
 	return log, nil
 }
 
 // Use adds what a log says that accounts use.
-func (r *Report) Use(l *used.Log, names map[rbac.Account]rbac.Account) {
+func (r *Report) Use(l *used.Log) {
 	r.Usage = Usage{Log: *l}
 	for _, items := range r.ownRights() {
-		s := items[0].Subject
-		u := usage{report: r, log: l, a: l.Of(s.account(names)), subject: s, at: map[string]*rbac.Index[int]{}}
-		u.take(items)
-		u.match()
-		out := u.result(items)
-		if as := s.account(names); as.String() != s.Namespace+"/"+s.Name {
-			out.LogName = as.String()
+		u := r.newUsage(l, items[0].Subject.account())
+		for _, i := range items {
+			for _, place := range i.places() {
+				u.grant(i.rule(), place, i.Source)
+			}
 		}
-		r.Usage.Accounts = append(r.Usage.Accounts, out)
+		r.Usage.Accounts = append(r.Usage.Accounts, u.compare(items))
 	}
 }
 
-// usage is the comparison of one account.
+// usage is the comparison of rights of one account with a log.
 type usage struct {
-	report    *Report
-	log       *used.Log
-	a         *used.Account
-	subject   Subject
-	rights    []granted
-	at        map[string]*rbac.Index[int] // the rights by place
-	used      []held
-	elsewhere []held
+	report *Report
+	log    *used.Log
+	a      *used.Account
+	rights []granted
+	at     map[string]*rbac.Index[int] // the rights by place
 }
 
-func (u *usage) take(items []Item) {
-	for _, i := range items {
-		for _, place := range i.places() {
-			u.grant(rbac.Atoms(i.rule()), place, i.Source)
-		}
-	}
+func (r *Report) newUsage(l *used.Log, a rbac.Account) *usage {
+	return &usage{report: r, log: l, a: l.Of(a), at: map[string]*rbac.Index[int]{}}
 }
 
-func (u *usage) grant(atoms []rbac.Atom, place string, source Source) {
+func (u *usage) grant(rule rbacv1.PolicyRule, place string, source Source) {
 	if u.at[place] == nil {
 		u.at[place] = &rbac.Index[int]{}
 	}
-	for _, a := range atoms {
+	for _, a := range rbac.Atoms(rule) {
 		if _, added := u.at[place].Add(a, len(u.rights)); added {
 			u.rights = append(u.rights, granted{held: held{a, place, source}})
 		}
 	}
 }
 
-func wildcard(a rbac.Atom) bool {
-	return a.Verb == rbac.All || a.Group == rbac.All || strings.Contains(a.Resource, rbac.All) ||
-		strings.HasSuffix(a.URL, rbac.All)
-}
-
 // need marks the rights that allow what is asked for, and returns the first.
-func (u *usage) need(k used.Asked, why string) *granted {
-	var first *granted
-	for _, place := range lists.Unique([]string{k.Place, ""}) {
-		for _, at := range u.at[place].Covering(k.Atom) {
-			g := &u.rights[at]
-			first = cmp.Or(first, g)
-			if why == "" {
-				g.used = true
-			} else {
-				g.kept = cmp.Or(g.kept, why)
-			}
-			if wildcard(g.atom) {
-				part := k.Atom
-				part.Named, part.Name = g.atom.Named, g.atom.Name
-				g.parts = append(g.parts, part)
-			}
+func (u *usage) need(a rbac.Atom, place, why string) (first *granted) {
+	for _, at := range lists.Unique([]string{place, ""}) {
+		for _, i := range u.at[at].Covering(a) {
+			first = cmp.Or(first, &u.rights[i])
+			u.rights[i].mark(a, why)
 		}
 	}
 	return first
 }
 
-func (u *usage) match() {
-	for _, k := range used.Sorted(u.a.Used) {
-		use := u.a.Used[k]
-		switch g := u.need(k, use.Needed); {
-		case use.Needed != "":
-		case g != nil:
-			u.used = append(u.used, held{k.Atom, k.Place, g.source})
-		default:
-			u.elsewhere = append(u.elsewhere, held{k.Atom, k.Place, Source{Object: use.By}})
+// match marks all rights that are needed. It returns what is used by a right, and by none.
+func (u *usage) match() (by, elsewhere []held) {
+	for _, k := range u.a.Sorted() {
+		use := u.a.Asked[k]
+		if !use.Allowed {
+			if use.Needed != "" {
+				u.need(k.Atom, k.Place, use.Needed)
+			}
+			continue
+		}
+		if g := u.need(k.Atom, k.Place, ""); g != nil {
+			by = append(by, held{k.Atom, k.Place, g.source})
+		} else {
+			elsewhere = append(elsewhere, held{k.Atom, k.Place, Source{Object: use.By}})
+		}
+		if (k.Verb == "update" || k.Verb == "patch") && u.a.Owned[[2]string{k.Group, k.Resource}] {
+			k.Verb = "delete"
+			u.need(k.Atom, k.Place, used.KeptOwner)
 		}
 	}
-	for _, given := range u.a.Given {
-		rules := given.Rules
-		if given.Role.Kind == rbac.KindClusterRole && given.Role.Name != "" {
-			rules = u.report.scopes.Role(given.Role.Name)
+	unknown := u.given()
+	hidden := u.hidden()
+	for i := range u.rights {
+		g := &u.rights[i]
+		switch a := g.atom; {
+		case u.a.Full:
+			g.mark(a, "the account asks for more than is counted")
+		case unknown:
+			g.mark(a, used.KeptAny)
+		case a.IsURL:
+			g.mark(a, "other servers ask the API server for it by SubjectAccessReviews")
+		case a.Verb != rbac.All && !slices.Contains(rbac.Verbs, a.Verb) && !strings.HasPrefix(a.Verb, "impersonate"):
+			g.mark(a, "no request has this verb")
 		}
-		u.a.GivesAny = u.a.GivesAny || len(rules) == 0
+		for _, h := range hidden {
+			if part, ok := rbac.Common(g.atom, h.atom); ok && (h.any || !strings.Contains(g.atom.Resource, rbac.All)) {
+				g.mark(part, h.why)
+			}
+		}
+	}
+	return by, elsewhere
+}
+
+// given marks the rights that the account gives on. It reports whether it gives on some that are not known.
+func (u *usage) given() bool {
+	written := map[rbac.Key][]rbacv1.PolicyRule{}
+	for _, g := range u.a.Given {
+		written[g.Role] = append(written[g.Role], g.Rules...)
+	}
+	unknown := u.a.GivesAny
+	for _, g := range u.a.Given {
+		rules := g.Rules
+		if len(rules) == 0 {
+			rules = written[g.Role]
+			if role := u.report.objects.Bound(&rbac.Binding{Role: g.Role}); role != nil {
+				rules = slices.Concat(rules, role.PolicyRules())
+			}
+		}
+		unknown = unknown || len(rules) == 0
 		for _, rule := range rules {
 			if rbac.Count(rule, rbac.MaxAtoms) > rbac.MaxAtoms {
-				u.a.GivesAny = true
-				continue
+				return true
 			}
 			for _, a := range rbac.Atoms(rule) {
-				u.need(used.Asked{Atom: a, Place: given.Place}, used.KeptGiven)
+				u.need(a, g.Place, used.KeptGiven)
 			}
 		}
 	}
-	for i := range u.rights {
-		u.keep(&u.rights[i])
-	}
+	return unknown
 }
 
-// asked are the verbs of requests. Nobody asks for another one by a request that has it.
-var asked = append(slices.Clone(rbac.Verbs), "impersonate", "post", "put", "head", "options")
-
-// keep finds why a right may be needed without a request that has it.
-func (u *usage) keep(g *granted) {
-	why := u.without(g.atom)
-	switch {
-	case u.a.Full:
-		why = "the account asks for more than is counted"
-	case u.a.GivesAny:
-		why = used.KeptAny
-	}
-	if why != "" {
-		if !g.used {
-			g.kept = cmp.Or(g.kept, why)
-		}
-		if wildcard(g.atom) {
-			g.parts = []rbac.Atom{g.atom}
-		}
-		return
-	}
-	if wildcard(g.atom) && (g.used || g.kept != "") {
-		u.virtual(g)
-	}
+// hidden is a right that no request of the account shows, also as a part of rules about all resources if any is set.
+type hidden struct {
+	atom rbac.Atom
+	any  bool
+	why  string
 }
 
-// without returns why a right may be needed that no request has, or "".
-func (u *usage) without(a rbac.Atom) string {
-	resource, sub, _ := strings.Cut(a.Resource, "/")
-	switch verb := a.Verb; {
-	case verb == "escalate" || verb == "bind":
-		return "Kubernetes asks for it when a role or binding is written" // pkg/registry/rbac/escalation_check.go
-	case verb == "use":
-		return "it is asked for when a pod is made" // OpenShift: sccmatching/matcher.go, authorizedForSCC
-	case verb != rbac.All && !slices.Contains(asked, verb) && !strings.HasPrefix(verb, "impersonate"):
-		return "no request has this verb"
-	case sub == "finalizers" && (verb == "update" || verb == rbac.All):
-		return used.KeptOwner
-	case a.Group == "" && resource == "nodes" && sub != "" && sub != "status":
-		return "a kubelet asks for it, and not the API server" // pkg/kubelet/server/auth.go
-	case resource == "events" && (a.Group == "" || a.Group == "events.k8s.io"):
-		return "OpenShift's audit policy drops events" // openshift/api: config/v1/types_apiserver.go
-	case slices.Contains([]string{"get", "list", "watch"}, verb) && !u.log.Shows(verb):
-		return "the log has no " + verb + " of anybody"
-	}
-	return ""
+const all = rbac.All
+
+// unseen are the rights that are asked for without a request that shows it.
+var unseen = []hidden{
+	{rbac.Atom{Group: all, Resource: "*/finalizers", Verb: "update"}, true, used.KeptOwner},
+	// OpenShift: sccmatching/matcher.go, authorizedForSCC
+	{rbac.Atom{Group: "security.openshift.io", Resource: "securitycontextconstraints", Verb: "use"}, true,
+		"it is asked for when a pod is made"},
+	// openshift/api: config/v1/types_apiserver.go
+	{rbac.Atom{Group: "", Resource: "events", Verb: all}, true, "OpenShift's audit policy drops events"},
+	{rbac.Atom{Group: "events.k8s.io", Resource: "events", Verb: all}, true, "OpenShift's audit policy drops events"},
+	// Kubernetes: plugin/pkg/admission/certificates
+	{rbac.Atom{Group: "certificates.k8s.io", Resource: "signers", Verb: all}, false,
+		"it is asked for when a certificate is approved or signed"},
+	// Kubernetes: pkg/registry/resource/utils.go
+	{rbac.Atom{Group: "resource.k8s.io", Resource: "resourceclaims/binding", Verb: all}, false, statusOfClaim},
+	{rbac.Atom{Group: "resource.k8s.io", Resource: "resourceclaims/driver", Verb: all}, false, statusOfClaim},
+	// OpenShift: route-controller-manager, openshift-apiserver and its admission
+	{rbac.Atom{Group: all, Resource: "routes/custom-host", Verb: all}, false, "it is asked for when a route is written"},
+	{rbac.Atom{Group: all, Resource: "endpoints/restricted", Verb: all}, false, ofEndpoints},
+	{rbac.Atom{Group: all, Resource: "endpointslices/restricted", Verb: all}, false, ofEndpoints},
+	{rbac.Atom{Group: all, Resource: "imagestreams/layers", Verb: all}, false, "the registry asks for it"},
 }
 
-// virtual adds the parts of a wildcard that no request shows.
-func (u *usage) virtual(g *granted) {
-	add := func(group, resource, verb string) {
-		a := rbac.Atom{Group: group, Resource: resource, Verb: verb, Named: g.atom.Named, Name: g.atom.Name}
-		x := &rbac.Index[bool]{}
-		x.Add(g.atom, true)
-		if _, ok := x.Covers(a); ok {
-			g.parts = append(g.parts, a)
+const (
+	statusOfClaim = "it is asked for when the status of a ResourceClaim is written"
+	ofEndpoints   = "it is asked for when endpoints are written"
+)
+
+// hidden returns the rights that no request shows, for this account and log.
+func (u *usage) hidden() []hidden {
+	out := slices.Clone(unseen)
+	for _, sub := range []string{"proxy", "stats", "log", "metrics", "spec", "checkpoint", "configz", "healthz", "pods"} {
+		out = append(out, hidden{rbac.Atom{Resource: "nodes/" + sub, Verb: all}, false,
+			"a kubelet asks for it, and not the API server"}) // pkg/kubelet/server/auth.go
+	}
+	if len(u.a.Given) > 0 { // pkg/registry/rbac/escalation_check.go
+		for _, verb := range []string{"escalate", "bind"} {
+			out = append(out, hidden{rbac.Atom{Group: rbacv1.GroupName, Resource: all, Verb: verb}, true,
+				"Kubernetes asks for it when a role or binding is written"})
 		}
 	}
-	add("security.openshift.io", "securitycontextconstraints", "use")
-	add(g.atom.Group, "*/finalizers", "update")
 	for _, verb := range []string{"get", "list", "watch"} {
+		a := rbac.Atom{Group: all, Resource: all, Verb: verb}
 		if !u.log.Shows(verb) {
-			add(g.atom.Group, g.atom.Resource, verb)
+			out = append(out, hidden{a, true, "the log has no " + verb + " of anybody"})
+		}
+		if u.a.Policies && verb != "watch" {
+			out = append(out, hidden{a, true, used.KeptParams})
 		}
 	}
+	return out
 }
 
-// narrowed returns what is left of the rights: what is used or kept.
-func (u *usage) narrowed() (atoms []rbac.Atom) {
+// needed returns what is left of the rights: what is used or kept.
+func (u *usage) needed() (out []held) {
 	for _, g := range u.rights {
-		switch {
-		case !g.used && g.kept == "":
-		case wildcard(g.atom):
-			atoms = append(atoms, g.parts...)
-		default:
-			atoms = append(atoms, g.atom)
+		for part := range g.parts {
+			out = append(out, held{part, g.place, g.source})
 		}
 	}
-	return lists.Unique(atoms)
+	return out
 }
 
-func (u *usage) result(items []Item) AccountUse {
-	scopes := u.report.scopes
-	heldNow, _ := heldBy(items)
-	out := AccountUse{Account: u.subject, Events: u.a.Events, Levels: append([]string{}, lists.Keys(u.a.Levels)...),
-		Stages: append([]string{}, lists.Keys(u.a.Stages)...), Notes: u.notes()}
-	var unused, wider, kept, denied []held
-	for _, g := range u.rights {
-		switch needed := g.used || g.kept != ""; {
-		case !needed:
-			unused = append(unused, g.held)
-		case wildcard(g.atom) && !slices.Contains(g.parts, g.atom):
+// compare returns the comparison with the rights that an account has.
+func (u *usage) compare(items []Item) AccountUse {
+	s, scopes := items[0].Subject, u.report.scopes
+	by, elsewhere := u.match()
+	var unused, wider, denied []held
+	kept := map[string][]held{}
+	for i := range u.rights {
+		g := &u.rights[i]
+		if _, whole := g.parts[g.atom]; whole {
+		} else if g.used() {
 			wider = append(wider, g.held)
+		} else {
+			unused = append(unused, g.held)
 		}
-		if g.kept != "" && !g.used {
-			g.source = Source{Object: g.kept}
-			kept = append(kept, g.held)
+		for part, why := range g.parts {
+			if why != "" {
+				kept[why] = append(kept[why], held{part, g.place, g.source})
+			}
 		}
 	}
-	for _, k := range used.Sorted(u.a.Denied) {
-		denied = append(denied, held{atom: k.Atom, place: k.Place})
+	for _, k := range u.a.Sorted() {
+		if u.a.Asked[k].Denied {
+			denied = append(denied, held{atom: k.Atom, place: k.Place})
+		}
 	}
+	heldNow, _ := heldBy(items)
 	rated := func(list []held) []Item {
-		items := itemsOf(u.subject, list, scopes)
+		items := itemsOf(s, list, scopes)
 		for i := range items {
 			items[i].Severity, items[i].Follows = levelOf(items[i], heldNow, nil, scopes)
 			if items[i].Severity == findings.None {
@@ -315,16 +350,19 @@ func (u *usage) result(items []Item) AccountUse {
 		slices.SortStableFunc(items, func(a, b Item) int { return worse(a.Severity, b.Severity) })
 		return items
 	}
-	out.Unused, out.Wider, out.Used = rated(unused), rated(wider), itemsOf(u.subject, u.used, scopes)
-	rights := func(list []held) []Right {
-		out := []Right{}
-		for _, i := range itemsOf(u.subject, list, scopes) {
-			out = append(out, Right{i.Namespaces, i.Verbs, i.APIGroups, i.Resources, i.ResourceNames, i.NonResourceURLs,
-				i.Source.Object})
+	out := AccountUse{Account: s, Events: u.a.Events, Levels: append([]string{}, lists.Keys(u.a.Levels)...),
+		Stages: append([]string{}, lists.Keys(u.a.Stages)...), Notes: u.notes(),
+		Unused: rated(unused), Wider: rated(wider), Used: itemsOf(s, by, scopes), Kept: []Item{},
+		Denied: itemsOf(s, denied, scopes), Elsewhere: itemsOf(s, elsewhere, scopes), Needed: itemsOf(s, u.needed(), scopes)}
+	for _, why := range lists.Keys(kept) {
+		for _, i := range itemsOf(s, kept[why], scopes) {
+			i.Follows = why
+			out.Kept = append(out.Kept, i)
 		}
-		return out
 	}
-	out.Kept, out.Denied, out.Elsewhere = rights(kept), rights(denied), rights(u.elsewhere)
+	if u.a.Name != s.account() {
+		out.LogName = u.a.Name.String()
+	}
 	return out
 }
 

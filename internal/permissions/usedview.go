@@ -2,7 +2,6 @@ package permissions
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
@@ -10,7 +9,7 @@ import (
 )
 
 // sections returns the comparison for people: for each account what nothing uses first, the most dangerous first.
-func (u *Usage) sections() (out []findings.Section) {
+func (u *Usage) sections() []findings.Section {
 	log := u.Log
 	s := findings.Section{Title: "Used and granted, by audit logs", Remarks: []findings.Remark{{Label: "log",
 		Text: fmt.Sprintf("%s from %s to %s, of %s", text.Count(log.Events, "event"), text.Printable(log.First),
@@ -19,13 +18,13 @@ func (u *Usage) sections() (out []findings.Section) {
 		s.Remarks = append(s.Remarks, findings.Remark{Label: "not read",
 			Text: text.Count(log.Skipped, "line") + " without an event, or with one of more than 16 MiB"})
 	}
+	if len(log.Gaps) > 0 {
+		s.Remarks = append(s.Remarks, findings.Remark{Label: "note", Text: "nobody has an event from " +
+			text.FirstOf(4, log.Gaps) + ": files of the log may be missing"})
+	}
 	s.Remarks = append(s.Remarks, findings.Remark{Label: "note", Text: "what the audit policy drops (level None) " +
 		"and what another API server logs is not in it: a right that is not used here may be used there"})
-	out = append(out, s)
-	for _, a := range u.Accounts {
-		out = append(out, a.section())
-	}
-	return out
+	return append([]findings.Section{s}, lists.Map(u.Accounts, AccountUse.section)...)
 }
 
 func (a AccountUse) section() findings.Section {
@@ -38,37 +37,28 @@ func (a AccountUse) section() findings.Section {
 		seen += " of the stages " + text.FirstOf(4, a.Stages) + " at the levels " + text.FirstOf(4, a.Levels)
 	}
 	s.Remarks = append(findings.Remarks("log", []string{seen}), findings.Remarks("note", a.Notes)...)
-	table := func(title string, rows [][]findings.Cell) {
-		if len(rows) > 0 {
-			s.Tables = append(s.Tables, findings.Table{Title: title, Indent: 2, Rows: rows,
-				Columns: []findings.Column{{Title: "Level", Width: 7}, {Title: "Where", Align: true}, {Title: "What"},
-					{Title: "Follows or granted by", Aside: true}}})
+	for _, t := range []struct {
+		title string
+		items []Item
+	}{{"Never used", a.Unused}, {"Granted by wildcards, and used in part", a.Wider},
+		{"Denied: asked for, and not granted", a.Denied}, {"Kept, though no request shows it", a.Kept}, {"Used", a.Used},
+		{"Used, and granted by what is not here", a.Elsewhere}} {
+		if len(t.items) == 0 {
+			continue
 		}
-	}
-	rated := func(items []Item) [][]findings.Cell {
-		return lists.Map(items, func(i Item) []findings.Cell {
-			why := sourcesText([]Item{i})
+		s.Tables = append(s.Tables, findings.Table{Title: t.title, Indent: 2, Columns: []findings.Column{
+			{Title: "Level", Width: 7}, {Title: "Where", Align: true}, {Title: "What"},
+			{Title: "Follows or granted by", Aside: true}}, Rows: lists.Map(t.items, func(i Item) []findings.Cell {
+			why := text.Printable(sourcesText([]Item{i}))
 			if i.Follows != "" {
 				why = i.Follows + "; " + why
 			}
-			return append([]findings.Cell{findings.SeverityCell(i.Severity)},
-				findings.Cells(i.where(), i.ruleText(), why)...)
-		})
+			level := findings.Cell{}
+			if i.Severity != "" {
+				level = findings.SeverityCell(i.Severity)
+			}
+			return append([]findings.Cell{level}, findings.Cells(i.where(), i.ruleText(), why)...)
+		})})
 	}
-	rights := func(list []Right) [][]findings.Cell {
-		return lists.Map(list, func(r Right) []findings.Cell {
-			i := Item{Namespaces: r.Namespaces, Verbs: r.Verbs, APIGroups: r.APIGroups, Resources: r.Resources,
-				ResourceNames: r.ResourceNames, NonResourceURLs: r.NonResourceURLs}
-			return findings.Cells("", i.where(), i.ruleText(), strings.TrimSpace(text.Printable(r.Reason)))
-		})
-	}
-	table("Never used", rated(a.Unused))
-	table("Granted by wildcards, and used in part", rated(a.Wider))
-	table("Denied: asked for, and not granted", rights(a.Denied))
-	table("Kept, though no request shows it", rights(a.Kept))
-	table("Used", lists.Map(a.Used, func(i Item) []findings.Cell {
-		return findings.Cells("", i.where(), i.ruleText(), sourcesText([]Item{i}))
-	}))
-	table("Used, and granted by what is not here", rights(a.Elsewhere))
 	return s
 }

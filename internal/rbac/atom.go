@@ -84,6 +84,26 @@ func Atoms(r rbacv1.PolicyRule) []Atom {
 	return out
 }
 
+// Common returns what two atoms both allow of resources, and reports whether that is anything.
+func Common(a, b Atom) (Atom, bool) {
+	if a.IsURL || b.IsURL || a.Named && b.Named && a.Name != b.Name {
+		return Atom{}, false
+	}
+	if b.Named {
+		a.Named, a.Name = true, b.Name
+	}
+	for _, field := range [][2]*string{{&a.Group, &b.Group}, {&a.Resource, &b.Resource}, {&a.Verb, &b.Verb}} {
+		mine, other := field[0], *field[1]
+		switch {
+		case *mine == All || strings.HasPrefix(*mine, "*/") && strings.HasSuffix(other, (*mine)[1:]):
+			*mine = other
+		case other != All && other != *mine && !(strings.HasPrefix(other, "*/") && strings.HasSuffix(*mine, other[1:])):
+			return Atom{}, false
+		}
+	}
+	return a, true
+}
+
 // Index is a set of atoms, each with a value, that finds what covers another. Nil is empty and can't be added to.
 type Index[T any] struct {
 	of      map[Atom]T

@@ -2,8 +2,10 @@ package used
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -16,8 +18,6 @@ import (
 
 // event is what counts of an Event of audit.k8s.io/v1 (Kubernetes: apiserver/pkg/apis/audit/v1/types.go).
 type event struct {
-	Kind       string `json:"kind"`
-	APIVersion string `json:"apiVersion"`
 	Level      string `json:"level"`
 	AuditID    string `json:"auditID"`
 	Stage      string `json:"stage"`
@@ -76,38 +76,33 @@ func (e *event) asked() Asked {
 
 // event adds an event.
 func (l *Log) event(e *event) {
-	l.seen(e.Verb, e.StageTimestamp)
-	a := l.accounts[strings.TrimPrefix(e.User.Username, string(userPrefix))]
-	if a == nil || !strings.HasPrefix(e.User.Username, string(userPrefix)) {
-		return // somebody else, who names the account or acts as it
+	a := l.accounts[e.User.Username]
+	if !l.seen(e.Verb, e.StageTimestamp) || a == nil {
+		return // a is nil for somebody else, who names the account or acts as it
 	}
 	mark(a.Levels, e.Level)
 	mark(a.Stages, e.Stage)
-	decision := e.Annotations.Decision // apiserver: pkg/endpoints/filters/authorization.go
 	if e.Stage == "RequestReceived" {
 		a.Early++ // the event has neither a decision nor the impersonated user yet
 		return
 	}
-	if e.ImpersonatedUser != nil {
-		a.Events++
+	k, decision := e.asked(), e.Annotations.Decision // apiserver: pkg/endpoints/filters/authorization.go
+	switch {
+	case e.ImpersonatedUser != nil:
 		for _, k := range e.impersonates() {
-			note(l, a, a.Used, k, Use{})
+			a.note(k, Use{Allowed: true})
 		}
+	case decision == "forbid":
+		a.note(k, Use{Denied: true})
+	case decision == "allow", decision == "" && e.ResponseStatus.Code/100 == 2:
+		by := e.Annotations.Reason
+		a.note(k, Use{Allowed: true, By: strings.ToValidUTF8(by[:min(len(by), 256)], "")})
+		e.implies(a, k)
+		e.gives(a, k)
+	default:
 		return
 	}
-	switch k := e.asked(); {
-	case decision == "forbid":
-		a.Events++
-		note(l, a, a.Denied, k, true)
-	case decision == "allow", decision == "" && e.ResponseStatus.Code/100 == 2:
-		a.Events++
-		if a.Used[k].Needed != "" {
-			delete(a.Used, k)
-		}
-		by := e.Annotations.Reason
-		note(l, a, a.Used, k, Use{By: strings.ToValidUTF8(by[:min(len(by), 256)], "")})
-		e.implies(l, a, k)
-	}
+	a.Events++
 }
 
 func mark(set map[string]bool, word string) {
@@ -116,53 +111,117 @@ func mark(set map[string]bool, word string) {
 	}
 }
 
+func (k Asked) writes() bool { return slices.Contains([]string{"create", "update", "patch"}, k.Verb) }
+
 // implies adds what a request needs beside what the authorizer is asked for.
-func (e *event) implies(l *Log, a *Account, k Asked) {
+func (e *event) implies(a *Account, k Asked) {
 	with := func(verb, reason string) {
 		other := k
 		other.Verb = verb
-		note(l, a, a.Used, other, Use{Needed: reason})
+		a.note(other, Use{Needed: reason})
 	}
-	changes := k.Verb == "patch" || k.Verb == "update"
-	if changes && e.ResponseStatus.Code == 201 {
-		with("create", KeptCreate)
-	}
-	if k.Verb == "watch" {
-		with("list", KeptList)
-	}
-	if k.Verb == "create" && strings.HasPrefix(k.Resource, "self") && k.Group == "authorization.k8s.io" {
-		a.Reviews = true
-	}
-	var body struct {
-		Metadata struct{ OwnerReferences []metav1.OwnerReference }
-		Rules    []rbacv1.PolicyRule
-		RoleRef  rbacv1.RoleRef
-	}
-	known := e.RequestObject.Kind() == '{' && json.Unmarshal(e.RequestObject, &body) == nil
+	pod, sub, _ := strings.Cut(k.Resource, "/")
 	switch {
-	case !changes:
-	case !known:
-		with("delete", KeptOwners)
-	case len(body.Metadata.OwnerReferences) > 0,
-		k.Verb == "patch" && bytes.Contains(e.RequestObject, []byte("ownerRef")):
-		with("delete", KeptOwner)
+	case k.Verb == "watch":
+		with("list", KeptList)
+	case k.Verb == "get" && pod == "pods" && slices.Contains([]string{"exec", "attach", "portforward"}, sub):
+		with("create", KeptStream)
+	case !k.writes():
+		return
+	case k.Group == "authorization.k8s.io" && strings.HasPrefix(k.Resource, "self"):
+		a.Reviews = true
+	case k.Group == "admissionregistration.k8s.io" && strings.Contains(k.Resource, "admissionpolic"):
+		a.Policies = true
 	}
-	if k.Group != rbacv1.GroupName || !changes && k.Verb != "create" {
+	if k.Verb == "create" || !k.writes() {
 		return
 	}
-	g := Given{Rules: body.Rules, Place: k.Place}
-	if strings.HasSuffix(k.Resource, "bindings") {
-		g.Role = rbac.Key{Kind: body.RoleRef.Kind, Name: body.RoleRef.Name}
-		if g.Role.Kind == rbac.KindRole {
-			g.Role.Namespace = k.Place
+	if e.ResponseStatus.Code == 201 {
+		with("create", KeptCreate)
+	}
+	if len(e.RequestObject) == 0 || string(e.RequestObject) == "null" {
+		with("delete", KeptOwners)
+	}
+}
+
+// gives adds the rules that a request gives on, and that it gives its object owners.
+func (e *event) gives(a *Account, k Asked) {
+	var body struct {
+		Metadata struct {
+			Name            string
+			OwnerReferences []metav1.OwnerReference
 		}
+		Rules           []rbacv1.PolicyRule
+		RoleRef         rbacv1.RoleRef
+		AggregationRule json.RawMessage
+	}
+	if !k.writes() {
+		return
+	}
+	known := json.Unmarshal(e.RequestObject, &body) == nil
+	patched := k.Verb == "patch" && // one of JSON names the field by its path
+		(bytes.Contains(e.RequestObject, []byte("ownerRef")) || bytes.Contains(e.RequestObject, []byte(`"/metadata"`)))
+	if len(body.Metadata.OwnerReferences) > 0 || patched {
+		a.Owned[[2]string{k.Group, k.Resource}] = true
+	}
+	if k.Group != rbacv1.GroupName {
+		return
+	}
+	g := Given{Rules: body.Rules, Place: k.Place,
+		Role: rbac.Key{Kind: rbac.KindClusterRole, Name: cmp.Or(k.Name, body.Metadata.Name)}}
+	switch k.Resource {
+	case "rolebindings", "clusterrolebindings":
+		g.Role, g.Rules = rbac.Key{Kind: body.RoleRef.Kind, Name: body.RoleRef.Name}, nil
+	case "roles":
+		g.Role.Kind = rbac.KindRole
+	}
+	if g.Role.Kind == rbac.KindRole {
+		g.Role.Namespace = k.Place
 	}
 	key := g.Role.String() + " " + g.Place + " " + rbac.ListsKey(lists.Map(g.Rules, rbac.RuleKey))
-	known = known && (len(g.Rules) > 0 || g.Role.Name != "")
-	switch known = known && a.size+len(key) < mostGiven; {
-	case !known:
+	switch {
+	case !known || body.AggregationRule != nil || a.size+len(key) > mostGiven:
 		a.GivesAny = true
 	case !a.given[key]:
 		a.Given, a.size, a.given[key] = append(a.Given, g), a.size+len(key), true
 	}
+}
+
+const groupAuthentication = "authentication.k8s.io"
+
+// impersonates are the rights that an impersonation uses (Kubernetes: apiserver/pkg/endpoints/filters/impersonation).
+// A constrained one has a verb of its own, and asks for the request again with another.
+func (e *event) impersonates() (out []Asked) {
+	as, constraint := e.ImpersonatedUser, e.AuthenticationMetadata.ImpersonationConstraint
+	verb, core := cmp.Or(constraint, "impersonate"), ""
+	if constraint != "" {
+		core = groupAuthentication
+		on := e.asked()
+		on.Verb = "impersonate-on:" + strings.TrimPrefix(constraint, "impersonate:") + ":" + on.Verb
+		out = append(out, on)
+	}
+	add := func(group, resource, name, place string) {
+		atom := rbac.Atom{Group: group, Resource: resource, Verb: verb, Named: true, Name: name}
+		out = append(out, Asked{atom, place})
+	}
+	if a, ok := rbac.AccountOf(rbacv1.Subject{Kind: rbacv1.UserKind, Name: as.Username}); ok {
+		add(core, "serviceaccounts", a.Name, a.Namespace)
+	} else {
+		add(core, "users", as.Username, "")
+		if node, ok := strings.CutPrefix(as.Username, "system:node:"); ok && constraint != "" {
+			add(core, "nodes", node, "")
+		}
+	}
+	for _, g := range as.Groups {
+		add(core, "groups", g, "")
+	}
+	if as.UID != "" {
+		add(groupAuthentication, "uids", as.UID, "")
+	}
+	for key, values := range as.Extra {
+		for _, v := range values {
+			add(groupAuthentication, "userextras/"+key, v, "")
+		}
+	}
+	return out
 }

@@ -13,6 +13,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -29,9 +30,11 @@ func (l *Log) Read(name string, r io.Reader) error {
 		return &manifest.Error{File: name, Msg: "has no event of audit.k8s.io/v1",
 			Tip: "give the file that the API server writes, or an export with these events"}
 	}
-	l.Files = append(l.Files, name)
+	l.Files, l.Gaps = append(l.Files, name), l.gaps()
 	return nil
 }
+
+const headSize = 4 << 10 // what shows the form of a log
 
 func (l *Log) read(r io.Reader) error {
 	b := bufio.NewReaderSize(r, 1<<20)
@@ -42,52 +45,43 @@ func (l *Log) read(r io.Reader) error {
 		}
 		b = bufio.NewReaderSize(z, 1<<20)
 	}
-	if head, err := b.Peek(4 << 10); err != nil && !errors.Is(err, io.EOF) {
+	if head, _ := b.Peek(3); bytes.Equal(head, []byte("\ufeff")) {
+		_, _ = b.Discard(3)
+	}
+	head, err := b.Peek(headSize)
+	if err != nil && !errors.Is(err, io.EOF) {
 		return err
-	} else if documents(head) {
-		return l.readDocuments(b)
+	}
+	head = bytes.TrimSpace(head)
+	first, _, _ := bytes.Cut(head, []byte("\n"))
+	items, id := bytes.Index(head, []byte(`"items"`)), bytes.Index(head, []byte(`"auditID"`))
+	list := bytes.HasPrefix(head, []byte("{")) && items >= 0 && (id < 0 || items < id)
+	if list || bytes.HasPrefix(first, []byte("[")) || string(bytes.TrimSpace(first)) == "{" {
+		return l.readDocuments(b, list)
 	}
 	return l.readLines(b)
 }
 
-func (l *Log) readLines(b *bufio.Reader) error {
-	var long []byte
-	for tooLong := false; ; {
-		line, err := b.ReadSlice('\n')
-		full, last := errors.Is(err, bufio.ErrBufferFull), errors.Is(err, io.EOF)
-		if err != nil && !full && !last {
-			return err
-		}
-		if tooLong = tooLong || len(long)+len(line) > mostLine; !tooLong && (full || len(long) > 0) {
-			long = append(long, line...)
-			line = long
-		}
-		if full {
-			continue
-		}
-		if tooLong {
+// readLines reads one object in each line. A line that is too long is skipped.
+func (l *Log) readLines(r io.Reader) error {
+	s, tooLong := bufio.NewScanner(r), false
+	s.Buffer(make([]byte, 1<<20), mostLine+1)
+	s.Split(func(data []byte, atEOF bool) (int, []byte, error) {
+		n, line, err := bufio.ScanLines(data, atEOF)
+		switch {
+		case n == 0 && len(data) >= mostLine:
+			tooLong = true
+			return len(data), nil, nil
+		case n > 0 && tooLong:
+			tooLong, line = false, []byte{} // a nil token at the end of the input would drop what follows
 			l.Skipped++
-		} else {
-			l.line(line)
 		}
-		if long, tooLong = long[:0], false; cap(long) > 1<<22 {
-			long = nil
-		}
-		if last {
-			return nil
-		}
+		return n, line, err
+	})
+	for s.Scan() {
+		l.line(s.Bytes())
 	}
-}
-
-// documents reports whether a log is not one object in each line, by its beginning: a list, or indented.
-func documents(head []byte) bool {
-	head = bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\ufeff")))
-	first, _, _ := bytes.Cut(head, []byte("\n"))
-	if bytes.Equal(bytes.TrimSpace(first), []byte("{")) || bytes.HasPrefix(first, []byte("[")) {
-		return true
-	}
-	list, event := bytes.Index(first, []byte(`"EventList"`)), bytes.Index(first, []byte(`"auditID"`))
-	return bytes.HasPrefix(first, []byte("{")) && list >= 0 && (event < 0 || list < event)
+	return s.Err()
 }
 
 // bounded fails when one value takes too many bytes.
@@ -105,102 +99,39 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readDocuments reads lists and indented events, wherever lines end.
-func (l *Log) readDocuments(r *bufio.Reader) error {
-	if head, _ := r.Peek(3); bytes.Equal(head, []byte("\ufeff")) {
-		_, _ = r.Discard(3)
-	}
+// readDocuments reads events wherever lines end: those in arrays, and outside of a list the documents themselves.
+func (l *Log) readDocuments(r io.Reader, list bool) error {
 	in := &bounded{r: r}
 	d := jsontext.NewDecoder(in, lenient)
 	var plain bytes.Buffer
-	value := func() error {
-		in.left = 2 * mostLine
-		v, err := d.ReadValue()
-		if err == nil {
-			plain.Reset()
-			if err = json.Compact(&plain, v); err == nil {
-				l.line(plain.Bytes())
-			}
-		}
-		return err
-	}
 	for {
 		in.left = 2 * mostLine
-		kind := d.PeekKind()
 		parent, _ := d.StackIndex(d.StackDepth())
+		var err error
+		if d.PeekKind() == '{' && (parent == '[' || d.StackDepth() == 0 && !list) {
+			var v jsontext.Value
+			if v, err = d.ReadValue(); err == nil {
+				plain.Reset()
+				if err = json.Compact(&plain, v); err == nil {
+					l.line(plain.Bytes())
+				}
+			}
+		} else {
+			_, err = d.ReadToken()
+		}
 		switch {
-		case d.StackDepth() == 0 && kind == '{':
-			// An event has no list of items: its members are read one by one until one is, or put together again.
-			if err := l.document(d, in, value); err != nil {
-				return err
-			}
-		case kind == '{' && parent == '[':
-			if err := value(); err != nil {
-				return err
-			}
-		default:
-			if _, err := d.ReadToken(); errors.Is(err, io.EOF) && d.StackDepth() == 0 {
-				return nil
-			} else if err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// document reads an object: the events of its items, or itself as an event of its members.
-func (l *Log) document(d *jsontext.Decoder, in *bounded, item func() error) error {
-	if _, err := d.ReadToken(); err != nil {
-		return err
-	}
-	own := []byte("{")
-	for d.PeekKind() != '}' {
-		in.left = 2 * mostLine
-		name, err := d.ReadValue()
-		if err != nil {
-			return err
-		}
-		if name = bytes.Clone(name); string(name) != `"items"` || d.PeekKind() != '[' {
-			member, err := d.ReadValue()
-			if err != nil {
-				return err
-			}
-			if len(own)+len(name)+len(member) > mostLine {
-				return fmt.Errorf("an object has more than %d MiB", mostLine>>20)
-			}
-			if len(own) > 1 {
-				own = append(own, ',')
-			}
-			own = append(append(append(own, name...), ':'), member...)
-			continue
-		}
-		if _, err := d.ReadToken(); err != nil {
-			return err
-		}
-		for d.PeekKind() != ']' {
-			if err := item(); err != nil {
-				return err
-			}
-		}
-		if _, err := d.ReadToken(); err != nil {
+		case errors.Is(err, io.EOF) && d.StackDepth() == 0:
+			return nil
+		case err != nil:
 			return err
 		}
 	}
-	var plain bytes.Buffer
-	if err := json.Compact(&plain, append(own, '}')); err != nil {
-		return err
-	}
-	if bytes.Contains(plain.Bytes(), []byte("auditID")) {
-		l.line(plain.Bytes())
-	}
-	_, err := d.ReadToken()
-	return err
 }
 
 var (
-	userPrefix = []byte("system:serviceaccount:")
-	verbField  = []byte("verb")
-	timeField  = []byte("stageTimestamp")
+	userField = []byte("system:serviceaccount:")
+	verbField = []byte("verb")
+	timeField = []byte("stageTimestamp")
 )
 
 // line reads a line. Only one that names an account of the log is decoded: of the others the verb and the time count.
@@ -208,32 +139,35 @@ func (l *Log) line(line []byte) {
 	if line = bytes.TrimSpace(line); len(line) == 0 {
 		return
 	}
-	at := bytes.LastIndex(line, timeField)
-	when := fieldAt(line, at, timeField)
-	if _, err := time.Parse(time.RFC3339Nano, string(when)); err != nil {
-		l.Skipped++
-		return
-	}
 	if !l.names(line) {
-		l.seen(string(fieldAt(line, bytes.Index(line, verbField), verbField)), string(when))
+		l.seen(string(fieldAt(line, bytes.Index(line, verbField), verbField)),
+			string(fieldAt(line, bytes.LastIndex(line, timeField), timeField)))
 		return
 	}
-	start := bytes.IndexByte(line, '{')
-	if start < 0 || !l.decode(line[start:], 0) {
+	if start := bytes.IndexByte(line, '{'); start < 0 || !l.decode(line[start:], 0) {
 		l.Skipped++
 	}
 }
 
-// seen counts an event of any user. The times of audit events have a fixed form, which sorts as text.
-func (l *Log) seen(verb, when string) {
+// seen counts an event of any user. It reports false for one without a time. The times of audit events have a fixed
+// form, which sorts as text.
+func (l *Log) seen(verb, when string) bool {
+	if _, err := time.Parse(time.RFC3339Nano, when); err != nil {
+		l.Skipped++
+		return false
+	}
 	l.Events++
 	if len(verb) <= len("deletecollection") && len(l.verbs) < mostAsked {
 		l.verbs[verb] = true
+	}
+	if len(l.hours) < mostHours {
+		l.hours[when[:len(hour)]] = true
 	}
 	if l.First == "" || when < l.First {
 		l.First = when
 	}
 	l.Last = max(l.Last, when)
+	return true
 }
 
 // fieldAt returns the text of a field whose name is at a place, also in JSON that is the text of a field.
@@ -251,50 +185,48 @@ func fieldAt(line []byte, at int, name []byte) []byte {
 // names reports whether a line has the user name of an account of the log.
 func (l *Log) names(line []byte) bool {
 	for {
-		at := bytes.Index(line, userPrefix)
+		at := bytes.Index(line, userField)
 		if at < 0 {
 			return false
 		}
-		line = line[at+len(userPrefix):]
+		line = line[at:]
 		if end := bytes.IndexAny(line[:min(len(line), 512)], `"\`); end >= 0 && l.accounts[string(line[:end])] != nil {
 			return true
 		}
+		line = line[len(userField):]
 	}
 }
 
 // lenient reads what servers write that do not check it.
 var lenient = jsonv2.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
-// decode reads an event, a list of events, or an object that has one in a field. It reports whether there is one.
-func (l *Log) decode(data []byte, depth int) bool {
-	var e event
-	err := jsonv2.Unmarshal(data, &e, lenient)
-	named := e.APIVersion == "audit.k8s.io/v1" && e.Kind == "Event"
-	if err == nil && (named || depth > 0 && e.AuditID != "" && e.Stage != "") {
-		l.event(&e)
-		return true
-	}
-	var fields map[string]json.RawMessage
-	if depth > 3 || json.Unmarshal(data, &fields) != nil {
+// decode reads an event, or those in an object, an array or a text. It reports whether there is one.
+func (l *Log) decode(data []byte, depth int) (found bool) {
+	if data = bytes.TrimSpace(data); depth > 4 || len(data) == 0 || !bytes.Contains(data, userField) {
 		return false
 	}
-	found := false
-	var items []json.RawMessage
-	if json.Unmarshal(fields["items"], &items) == nil {
-		for _, i := range items {
-			found = l.decode(i, depth+1) || found
+	var inside []jsontext.Value
+	switch data[0] {
+	case '{':
+		var e event
+		if err := jsonv2.Unmarshal(data, &e, lenient); err == nil && e.AuditID != "" && e.Stage != "" {
+			l.event(&e)
+			return true
 		}
-		return found
-	}
-	for _, value := range fields {
+		var fields map[string]jsontext.Value
+		_ = jsonv2.Unmarshal(data, &fields, lenient) // what cannot be read has no event
+		for _, name := range lists.Keys(fields) {
+			inside = append(inside, fields[name])
+		}
+	case '[':
+		_ = jsonv2.Unmarshal(data, &inside, lenient)
+	case '"':
 		var text string
-		if len(value) > 0 && value[0] == '"' && bytes.Contains(value, userPrefix) &&
-			json.Unmarshal(value, &text) == nil {
-			value = []byte(text)
-		}
-		if value = bytes.TrimSpace(value); len(value) > 0 && value[0] == '{' && bytes.Contains(value, userPrefix) {
-			found = found || l.decode(value, depth+1)
-		}
+		_ = jsonv2.Unmarshal(data, &text, lenient)
+		inside = []jsontext.Value{jsontext.Value(text)}
+	}
+	for _, v := range inside {
+		found = l.decode(v, depth+1) || found
 	}
 	return found
 }

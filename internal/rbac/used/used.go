@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -22,43 +21,52 @@ const (
 	mostShown = 8        // names and namespaces of each, beside those that a right names
 	mostGiven = 8 << 20  // bytes of the rules that an account gave on
 	mostWord  = 1024     // bytes of a name
+	mostHours = 100_000  // with an event
 )
 
 // Log is what audit logs say about accounts.
 type Log struct {
 	Files   []string `json:"files"`
-	Events  int      `json:"events"`  // of all users
-	First   string   `json:"first"`   // the time of the first event of all users
-	Last    string   `json:"last"`    // and of the last
-	Skipped int      `json:"skipped"` // lines that have no event, or one that is too large
+	Events  int      `json:"events"`         // of all users
+	First   string   `json:"first"`          // the time of the first event of all users
+	Last    string   `json:"last"`           // and of the last
+	Skipped int      `json:"skipped"`        // lines that have no event, or one that is too large
+	Gaps    []string `json:"gaps,omitempty"` // hours without an event of anybody, as FROM/TO
 
-	verbs    map[string]bool // of all users
-	accounts map[string]*Account
-	known    map[string]bool // names and namespaces that rights name
+	verbs, hours map[string]bool // of all users
+	accounts     map[string]*Account
+	of           map[rbac.Account]*Account
+	known        map[string]bool // names and namespaces that rights name
 }
 
 // Account is what one account asked for.
 type Account struct {
-	Events int            // with a decision of the authorizer
-	Early  int            // of the stage RequestReceived, which is before the decision
-	Denied map[Asked]bool // by the authorizer
+	Name   rbac.Account // in the log
+	Events int          // with a decision of the authorizer
+	Early  int          // of the stage RequestReceived, which is before the decision
 	Levels map[string]bool
 	Stages map[string]bool
 
-	Used     map[Asked]Use
-	Given    []Given // rules that it gave on
-	GivesAny bool    // it gave on rules that the log does not show
-	Reviews  bool    // it asked what it may do
-	Full     bool    // it asked for more than a Log holds
+	Asked    map[Asked]Use
+	Owned    map[[2]string]bool // groups and resources of objects that it gave owners
+	Given    []Given            // rules that it gave on
+	GivesAny bool               // it gave on rules that the log does not show
+	Policies bool               // it wrote admission policies, which may have parameters
+	Reviews  bool               // it asked what it may do
+	Full     bool               // it asked for more than a Log holds
 
 	kinds map[Asked]int
 	given map[string]bool
 	size  int // of given
+	known map[string]bool
 }
 
-// Use is why a right counts as used: the authorizer allowed a request by it, for a reason that names the binding, or
-// another request needs it.
-type Use struct{ By, Needed string }
+// Use is what became of a request. By is the reason of the authorizer to allow it, which names the binding. Needed is
+// why another request needs the right, which the authorizer is not asked about by a request of its own.
+type Use struct {
+	Allowed, Denied bool
+	By, Needed      string
+}
 
 // Asked is what RBAC is asked for. The place is a namespace, or empty.
 type Asked struct {
@@ -66,19 +74,25 @@ type Asked struct {
 	Place string
 }
 
-// Given is a rule that an account gave on at a place, or a role whose rules are not in the log.
+// Given are rules that an account gave on at a place by a role that it wrote. Without rules the role is another one,
+// which it bound, or it wrote something else of it.
 type Given struct {
 	Rules []rbacv1.PolicyRule
 	Role  rbac.Key
 	Place string
 }
 
-// NewLog returns an empty log about accounts, by their names in it.
-func NewLog(accounts []rbac.Account) *Log {
-	l := &Log{Files: []string{}, verbs: map[string]bool{}, accounts: map[string]*Account{}, known: map[string]bool{}}
-	for _, a := range accounts {
-		l.accounts[a.Namespace+":"+a.Name] = &Account{Denied: map[Asked]bool{}, Used: map[Asked]Use{},
-			Levels: map[string]bool{}, Stages: map[string]bool{}, kinds: map[Asked]int{}, given: map[string]bool{}}
+// NewLog returns an empty log about accounts, each with its name in the log.
+func NewLog(accounts map[rbac.Account]rbac.Account) *Log {
+	l := &Log{Files: []string{}, verbs: map[string]bool{}, hours: map[string]bool{}, known: map[string]bool{},
+		accounts: map[string]*Account{}, of: map[rbac.Account]*Account{}}
+	for account, name := range accounts {
+		a := l.accounts[name.User()]
+		if a == nil {
+			a = &Account{Name: name, Levels: map[string]bool{}, Stages: map[string]bool{}, Asked: map[Asked]Use{},
+				Owned: map[[2]string]bool{}, kinds: map[Asked]int{}, given: map[string]bool{}, known: l.known}
+		}
+		l.accounts[name.User()], l.of[account] = a, a
 	}
 	return l
 }
@@ -90,25 +104,39 @@ func (l *Log) Know(names []string) {
 	}
 }
 
-// Covers returns the time from the first event to the last.
-func (l *Log) Covers() time.Duration {
-	first, err := time.Parse(time.RFC3339Nano, l.First)
-	last, err2 := time.Parse(time.RFC3339Nano, l.Last)
-	if err != nil || err2 != nil {
-		return 0
-	}
-	return last.Sub(first)
-}
-
 // Of returns what an account asked for, or nil if the log is not about it.
-func (l *Log) Of(a rbac.Account) *Account { return l.accounts[a.Namespace+":"+a.Name] }
+func (l *Log) Of(a rbac.Account) *Account { return l.of[a] }
 
 // Shows reports whether the log has a verb of any user.
 func (l *Log) Shows(verb string) bool { return l.verbs[verb] }
 
+// Days returns on how many days the log has events of anybody.
+func (l *Log) Days() int {
+	days := map[string]bool{}
+	for hour := range l.hours {
+		days[hour[:len(time.DateOnly)]] = true
+	}
+	return len(days)
+}
+
+const hour = "2006-01-02T15"
+
+// gaps returns the hours without any event, each row of them as FROM/TO.
+func (l *Log) gaps() (out []string) {
+	before := time.Time{}
+	for _, text := range slices.Sorted(maps.Keys(l.hours)) {
+		now, err := time.Parse(hour, text)
+		if from := before.Add(time.Hour); err == nil && !before.IsZero() && from.Before(now) {
+			out = append(out, from.Format(time.RFC3339)+"/"+now.Format(time.RFC3339))
+		}
+		before = now
+	}
+	return out
+}
+
 // Sorted returns what is asked for in a fixed order.
-func Sorted[T any](of map[Asked]T) []Asked {
-	return slices.SortedFunc(maps.Keys(of), func(a, b Asked) int {
+func (a *Account) Sorted() []Asked {
+	return slices.SortedFunc(maps.Keys(a.Asked), func(a, b Asked) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.URL, b.URL),
 			cmp.Compare(a.Verb, b.Verb), cmp.Compare(a.Place, b.Place), cmp.Compare(a.Name, b.Name))
 	})
@@ -116,32 +144,28 @@ func Sorted[T any](of map[Asked]T) []Asked {
 
 // note holds what is asked for, unless there is too much. A name or namespace that no right has is dropped then: no
 // right depends on it.
-func note[T any](l *Log, a *Account, to map[Asked]T, k Asked, value T) {
-	if len(k.Name)+len(k.Place)+len(k.URL)+len(k.Resource)+len(k.Group)+len(k.Verb) > mostWord {
-		a.Full = true
-		return
-	}
+func (a *Account) note(k Asked, u Use) {
 	kind := Asked{Atom: rbac.Atom{Group: k.Group, Resource: k.Resource, Verb: k.Verb, IsURL: k.IsURL, URL: k.URL}}
-	if _, ok := to[k]; ok {
-		return
-	}
-	if _, ok := a.kinds[kind]; !ok && len(a.kinds) >= mostAsked {
+	_, seen := a.Asked[k]
+	switch {
+	case len(k.Name)+len(k.Place)+len(k.URL)+len(k.Resource)+len(k.Group)+len(k.Verb) > mostWord,
+		a.kinds[kind] == 0 && len(a.kinds) >= mostAsked:
 		a.Full = true
 		return
-	}
-	if a.kinds[kind] >= mostShown {
-		if !l.known[k.Name] {
+	case !seen && a.kinds[kind] >= mostShown:
+		if !a.known[k.Name] {
 			k.Named, k.Name = false, ""
 		}
-		if !l.known[k.Place] && k.Place != "" {
+		if !a.known[k.Place] && k.Place != "" {
 			k.Place = rbac.All
 		}
-		if _, ok := to[k]; ok {
-			return
-		}
 	}
-	a.kinds[kind]++
-	to[k] = value
+	old, seen := a.Asked[k]
+	if !seen {
+		a.kinds[kind]++
+	}
+	a.Asked[k] = Use{Allowed: old.Allowed || u.Allowed, Denied: old.Denied || u.Denied, By: cmp.Or(old.By, u.By),
+		Needed: cmp.Or(old.Needed, u.Needed)}
 }
 
 // The reasons why a right is kept that no request shows.
@@ -150,49 +174,14 @@ const (
 	KeptCreate = "a patch or an update creates what is missing"
 	// client-go: tools/cache/reflector.go
 	KeptList = "clients list what they watch"
+	// Kubernetes: pkg/registry/core/pod/rest/authorize.go
+	KeptStream = "who enters a pod by a websocket needs it"
 	// Kubernetes: plugin/pkg/admission/gc/gc_admission.go
 	KeptOwner  = "who changes owner references needs it"
 	KeptOwners = "who changes owner references needs it, and the log has no bodies"
+	// Kubernetes: pkg/registry/admissionregistration/validatingadmissionpolicybinding/authz.go
+	KeptParams = "who writes admission policies has to read their parameters"
 	// Kubernetes: pkg/registry/rbac/validation/rule.go, ConfirmNoEscalation
 	KeptGiven = "who gives rights by a role or a binding has to have them"
-	KeptAny   = "the account writes roles or bindings, and the log lacks their rules"
+	KeptAny   = "the account writes roles or bindings, and neither the log nor the objects have their rules"
 )
-
-const groupAuthentication = "authentication.k8s.io"
-
-// impersonates are the rights that an impersonation uses (Kubernetes: apiserver/pkg/endpoints/filters/impersonation).
-// A constrained one has a verb of its own, and asks for the request again with another.
-func (e *event) impersonates() (out []Asked) {
-	as, constraint := e.ImpersonatedUser, e.AuthenticationMetadata.ImpersonationConstraint
-	verb, core := cmp.Or(constraint, "impersonate"), ""
-	if constraint != "" {
-		core = groupAuthentication
-		on := e.asked()
-		on.Verb = "impersonate-on:" + strings.TrimPrefix(constraint, "impersonate:") + ":" + on.Verb
-		out = append(out, on)
-	}
-	add := func(group, resource, name, place string) {
-		atom := rbac.Atom{Group: group, Resource: resource, Verb: verb, Named: true, Name: name}
-		out = append(out, Asked{atom, place})
-	}
-	if a, ok := rbac.AccountOf(rbacv1.Subject{Kind: rbacv1.UserKind, Name: as.Username}); ok {
-		add(core, "serviceaccounts", a.Name, a.Namespace)
-	} else {
-		add(core, "users", as.Username, "")
-		if node, ok := strings.CutPrefix(as.Username, "system:node:"); ok && constraint != "" {
-			add(core, "nodes", node, "")
-		}
-	}
-	for _, g := range as.Groups {
-		add(core, "groups", g, "")
-	}
-	if as.UID != "" {
-		add(groupAuthentication, "uids", as.UID, "")
-	}
-	for key, values := range as.Extra {
-		for _, v := range values {
-			add(groupAuthentication, "userextras/"+key, v, "")
-		}
-	}
-	return out
-}

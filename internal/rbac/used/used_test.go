@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,7 +23,7 @@ const event = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata"
 
 func read(t *testing.T, r io.Reader) (*used.Log, error) {
 	t.Helper()
-	l := used.NewLog([]rbac.Account{manager})
+	l := used.NewLog(map[rbac.Account]rbac.Account{manager: manager})
 	return l, l.Read("log", r)
 }
 
@@ -42,6 +43,8 @@ func TestForms(t *testing.T) {
 		"a list behind a line": `{"stageTimestamp":"2026-11-02T10:00:01.000001Z"}` + "\n" + fmt.Sprintf(list, event),
 		"an array":             "[" + event + "]", "a node before it": "master-0.example.com " + event,
 		"in a field": `{"time":1,"log":{"event":` + event + `}}`, "in a text": fmt.Sprintf(`{"message":%q}`, event),
+		"a list whose kind is last": fmt.Sprintf(`{"apiVersion":"audit.k8s.io/v1","items":[%s],"kind":"EventList"}`, event),
+		"in a list in a field":      fmt.Sprintf(`{"time":1,"events":[%s]}`, event), "an export, indented": fmt.Sprintf("{\n \"log\": %s\n}", indented),
 		"a byte-order mark": "\ufeff" + event, "empty lines": "\n\n" + event + "\n\n",
 	} {
 		l, err := read(t, strings.NewReader(log))
@@ -51,8 +54,8 @@ func TestForms(t *testing.T) {
 		}
 		a := l.Of(manager)
 		want := used.Asked{Atom: rbac.Atom{Resource: "pods", Verb: "list"}}
-		if _, ok := a.Used[want]; !ok || a.Events != 1 {
-			t.Errorf("%s: %d events, %v", name, a.Events, a.Used)
+		if !a.Asked[want].Allowed || a.Events != 1 {
+			t.Errorf("%s: %d events, %v", name, a.Events, a.Asked)
 		}
 	}
 }
@@ -68,7 +71,12 @@ func TestHostile(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	l, err := read(t, strings.NewReader("{}\n"+event+"\n"+strings.Replace(event, `"code":200`, `"code":"x"`, 1)))
+	long := event[:len(event)-1] + `,"x":"` + strings.Repeat("a", 17<<20) + "\"}\n"
+	l, err := read(t, strings.NewReader(event+"\n"+long+event+"\n"+long+event))
+	if err != nil || l.Skipped != 2 || l.Events != 3 {
+		t.Errorf("%v, skipped %d of %d", err, l.Skipped, l.Events)
+	}
+	l, err = read(t, strings.NewReader("{}\n"+event+"\n"+strings.Replace(event, `"code":200`, `"code":"x"`, 1)))
 	if err != nil || l.Skipped != 2 || l.Events != 1 {
 		t.Errorf("%v, skipped %d of %d", err, l.Skipped, l.Events)
 	}
@@ -126,14 +134,27 @@ func TestBounded(t *testing.T) {
 
 // A name that a right depends on is held, however many others there are.
 func TestKnown(t *testing.T) {
-	l := used.NewLog([]rbac.Account{manager})
+	l := used.NewLog(map[rbac.Account]rbac.Account{manager: manager})
 	l.Know([]string{"x4000"})
 	if err := l.Read("log", &many{left: 5000, line: strings.Replace(event, `"resource":"pods"`, `"resource":"pods","name":"x%d"`, 1) + "\n"}); err != nil {
 		t.Fatal(err)
 	}
 	want := used.Asked{Atom: rbac.Atom{Resource: "pods", Verb: "list", Named: true, Name: "x4000"}}
-	if _, ok := l.Of(manager).Used[want]; !ok || len(l.Of(manager).Used) > 20 {
-		t.Errorf("%v", l.Of(manager).Used)
+	if !l.Of(manager).Asked[want].Allowed || len(l.Of(manager).Asked) > 20 {
+		t.Errorf("%v", l.Of(manager).Asked)
+	}
+}
+
+// Hours without an event are gaps, in whichever order files are read. Days are those with events.
+func TestGaps(t *testing.T) {
+	l := used.NewLog(map[rbac.Account]rbac.Account{manager: manager})
+	for _, hour := range []string{"05T10:59", "02T10:00", "02T11:30", "02T09:59"} {
+		if err := l.Read(hour, strings.NewReader(strings.Replace(event, "02T10:00", hour, 1))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"2026-11-02T12:00:00Z/2026-11-05T10:00:00Z"}; !slices.Equal(l.Gaps, want) || l.Days() != 2 {
+		t.Errorf("%v, %d days", l.Gaps, l.Days())
 	}
 }
 
