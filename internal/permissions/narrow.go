@@ -84,8 +84,8 @@ func (r *Report) accountsOf(log *used.Log, role *rbac.Role) (out []rbac.Account)
 
 // role returns what is left of a role, and whether that is all. A ClusterRole may be bound anywhere.
 func (n Narrowing) role(r *Report, log *used.Log, role *rbac.Role) (left []rbac.Atom, whole bool, err error) {
-	left, whole = []rbac.Atom{}, true
 	var all []rbac.Atom
+	var has rbac.Index[bool]
 	for _, a := range r.accountsOf(log, role) {
 		if log.Of(a).Events == 0 {
 			return nil, false, manifest.WithHint(
@@ -105,11 +105,14 @@ func (n Narrowing) role(r *Report, log *used.Log, role *rbac.Role) (left []rbac.
 			u.need(a, role.Namespace, "kept on request")
 		}
 		all = append(all, lists.Map(u.rights, func(g granted) rbac.Atom { return g.atom })...)
-		left = append(left, lists.Map(u.needed(), func(h held) rbac.Atom { return h.atom })...)
+		for _, h := range u.needed() {
+			has.Add(h.atom, true)
+		}
 	}
-	has := lists.Set(left, func(a rbac.Atom) rbac.Atom { return a })
+	whole = true
 	for _, a := range all {
-		whole = whole && has[a]
+		_, ok := has.Covers(a)
+		whole = whole && ok
 	}
-	return lists.Unique(left), whole, nil
+	return has.Minimal(nil), whole, nil
 }

@@ -1,8 +1,10 @@
 package permissions_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,111 +17,199 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// request is one request of the account a/manager, as RBAC sees it.
-type request struct{ verb, group, resource, sub, name string }
+// request is one request of the account a/manager, as the API server sees it.
+type request struct {
+	verb, group, resource, sub, name, namespace string
 
-// rule returns what allows the request and nothing else. The authorizer does not know the name of a new object.
-func (r request) rule() rbacv1.PolicyRule {
-	out := rbacv1.PolicyRule{Verbs: []string{r.verb}, APIGroups: []string{r.group}, Resources: []string{r.resource}}
-	if r.sub != "" {
-		out.Resources[0] += "/" + r.sub
+	made   bool // an update or a patch makes the object
+	owners int  // references to owners: 0 none, 1 the body has one, 2 the object had one from a request before
+	gives  []rbacv1.PolicyRule
+}
+
+// rule returns what allows a verb on what the request is about, and nothing else.
+func (q request) rule(verb string) rbacv1.PolicyRule {
+	out := rbacv1.PolicyRule{Verbs: []string{verb}, APIGroups: []string{q.group}, Resources: []string{q.resource}}
+	if q.sub != "" {
+		out.Resources[0] += "/" + q.sub
 	}
-	if r.name != "" && r.verb != "create" {
-		out.ResourceNames = []string{r.name}
+	if q.name != "" && q.verb != "create" { // the authorizer does not know the name of a new object
+		out.ResourceNames = []string{q.name}
 	}
 	return out
 }
 
-func (r request) event(n int, decision string) string {
-	return fmt.Sprintf(`{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","auditID":"%d","stage":"ResponseComplete","verb":%q,`+
-		`"user":{"username":"system:serviceaccount:a:manager"},"objectRef":{"resource":%q,"subresource":%q,"apiGroup":%q,"name":%q,"namespace":"a"},`+
-		`"responseStatus":{"code":200},"stageTimestamp":"2026-11-02T10:00:%02d.000001Z","annotations":{"authorization.k8s.io/decision":%q}}`+"\n",
-		n, r.verb, r.resource, r.sub, r.group, r.name, n, decision)
+// grants are the rules of the account by namespace; those of the cluster are "".
+type grants map[string][]rbacv1.PolicyRule
+
+func (g grants) cover(namespace string, asked ...rbacv1.PolicyRule) bool {
+	ok, _ := validation.Covers(slices.Concat(g[""], g[namespace]), asked)
+	return ok
 }
 
-func roles(rules []rbacv1.PolicyRule) []*manifest.Object {
-	ref := map[string]any{"apiGroup": rbacv1.GroupName, "kind": "Role", "name": "r"}
-	at := func(kind string, more map[string]any) *manifest.Object {
-		version := rbacv1.GroupName + "/v1"
+// allows reports whether the request succeeds: what is behind the authorizer asks it, too.
+func (g grants) allows(q request) bool {
+	asked := []rbacv1.PolicyRule{q.rule(q.verb)}
+	changes := q.verb == "update" || q.verb == "patch"
+	if changes && q.made {
+		asked = append(asked, q.rule("create"))
+	}
+	if changes && q.owners > 0 {
+		asked = append(asked, q.rule("delete"))
+	}
+	if q.verb == "get" && q.sub == "exec" {
+		asked = append(asked, q.rule("create"))
+	}
+	if !g.cover(q.namespace, q.rule("escalate")) {
+		asked = append(asked, q.gives...)
+	}
+	return g.cover(q.namespace, asked...)
+}
+
+// event returns the request as a line of an audit log.
+func (g grants) event(n int, q request) string {
+	decision, code, body := "forbid", 403, map[string]any{}
+	if g.cover(q.namespace, q.rule(q.verb)) {
+		decision = "allow"
+	}
+	if g.allows(q) {
+		code = 200
+	}
+	if q.made && code == 200 {
+		code = 201
+	}
+	if q.owners == 1 {
+		body["metadata"] = map[string]any{"ownerReferences": []any{map[string]any{"name": "o"}}}
+	}
+	if q.gives != nil {
+		body["rules"] = q.gives
+	}
+	object, _ := json.Marshal(body)
+	return fmt.Sprintf(`{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Request","auditID":"%d","stage":"ResponseComplete","verb":%q,`+
+		`"user":{"username":"system:serviceaccount:a:manager"},"objectRef":{"resource":%q,"subresource":%q,"apiGroup":%q,"name":%q,"namespace":%q},`+
+		`"responseStatus":{"code":%d},"requestObject":%s,"stageTimestamp":"2026-11-02T10:00:%02d.000001Z","annotations":{"authorization.k8s.io/decision":%q}}`+"\n",
+		n, q.verb, q.resource, q.sub, q.group, q.name, q.namespace, code, object, n, decision)
+}
+
+// objects are the account with a Role in its namespace and a ClusterRole.
+func (g grants) objects() []*manifest.Object {
+	at := func(kind, name, namespace string, more map[string]any) *manifest.Object {
+		more["apiVersion"], more["kind"] = rbacv1.GroupName+"/v1", kind
 		if kind == "ServiceAccount" {
-			version = "v1"
+			more["apiVersion"] = "v1"
 		}
-		name := map[string]string{"ServiceAccount": "manager", "Role": "r", "RoleBinding": "b"}[kind]
-		more["apiVersion"], more["kind"], more["metadata"] = version, kind, map[string]any{"name": name, "namespace": "a"}
+		meta := map[string]any{"name": name}
+		if namespace != "" {
+			meta["namespace"] = namespace
+		}
+		more["metadata"] = meta
 		return manifest.New(more)
 	}
-	return []*manifest.Object{at("ServiceAccount", map[string]any{}), at("Role", map[string]any{"rules": rbac.Values(rules)}),
-		at("RoleBinding", map[string]any{"roleRef": ref, "subjects": []any{map[string]any{"kind": "ServiceAccount", "name": "manager", "namespace": "a"}}})}
+	binds := func(kind string) map[string]any {
+		return map[string]any{"roleRef": map[string]any{"apiGroup": rbacv1.GroupName, "kind": kind, "name": "r"},
+			"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": "manager", "namespace": "a"}}}
+	}
+	return []*manifest.Object{at("Role", "r", "a", map[string]any{"rules": rbac.Values(g["a"])}),
+		at("ClusterRole", "r", "", map[string]any{"rules": rbac.Values(g[""])}), at("ServiceAccount", "manager", "a", map[string]any{}),
+		at("RoleBinding", "b", "a", binds("Role")), at("ClusterRoleBinding", "b", "", binds("ClusterRole"))}
 }
 
-// What was allowed is allowed by the narrowed role, and it allows nothing that the role did not: Kubernetes' rules decide.
-func TestNarrowedRolesAllowWhatWasUsed(t *testing.T) {
-	of := func(r *rand.Rand, words ...string) []string {
-		var out []string
-		for _, w := range words {
-			if r.Intn(3) == 0 {
-				out = append(out, w)
-			}
+func some(r *rand.Rand, words ...string) []string {
+	var out []string
+	for _, w := range words {
+		if r.Intn(3) == 0 {
+			out = append(out, w)
 		}
-		return append(out, words[r.Intn(len(words))])
 	}
-	narrowed, denied := 0, 0
-	for seed := range int64(400) {
+	return append(out, words[r.Intn(len(words))])
+}
+
+func randomRules(r *rand.Rand) (rules []rbacv1.PolicyRule) {
+	for range 1 + r.Intn(3) {
+		rule := rbacv1.PolicyRule{Verbs: some(r, "get", "list", "watch", "create", "update", "patch", "delete", "*"),
+			APIGroups: some(r, "", "apps", rbacv1.GroupName, "*"),
+			Resources: some(r, "pods", "deployments", "roles", "pods/exec", "pods/status", "*/status", "*")}
+		if r.Intn(4) == 0 {
+			rule.ResourceNames = some(r, "x", "y")
+		}
+		rules = append(rules, rule)
+	}
+	return rules
+}
+
+func randomRequest(r *rand.Rand) request {
+	one := func(words ...string) string { return words[r.Intn(len(words))] }
+	q := request{verb: one("get", "list", "watch", "create", "update", "patch", "delete"), group: one("", "apps", rbacv1.GroupName),
+		name: one("", "x", "y", "z"), namespace: one("a", "a", "b"), made: r.Intn(3) == 0}
+	switch q.group {
+	case "":
+		q.resource, q.sub = "pods", one("", "exec", "status")
+	case "apps":
+		q.resource, q.sub = "deployments", one("", "status")
+		q.owners = r.Intn(2)
+	default:
+		q.resource = "roles"
+		if q.verb == "create" || q.verb == "update" || q.verb == "patch" {
+			q.gives = randomRules(r)[:1]
+		}
+	}
+	return q
+}
+
+// What succeeded succeeds with the narrowed roles, and they allow nothing that the roles did not: Kubernetes' rules decide.
+func TestNarrowedRolesAllowWhatWasUsed(t *testing.T) {
+	narrowed, denied, behind := 0, 0, 0
+	for seed := range int64(800) {
 		r := rand.New(rand.NewSource(seed))
-		var rules []rbacv1.PolicyRule
-		for range 1 + r.Intn(4) {
-			rule := rbacv1.PolicyRule{Verbs: of(r, "get", "list", "watch", "create", "update", "patch", "*"), APIGroups: of(r, "", "apps", "*"),
-				Resources: of(r, "pods", "deployments", "pods/status", "*/status", "*")}
-			if r.Intn(4) == 0 {
-				rule.ResourceNames = of(r, "x", "y")
-			}
-			rules = append(rules, rule)
-		}
+		before := grants{"a": randomRules(r), "": randomRules(r)[:1]}
 		var log strings.Builder
-		var allowed []request
+		var made []request
 		for n := range 1 + r.Intn(8) {
-			q := request{of(r, "get", "list", "watch", "create", "update", "patch", "delete")[0], of(r, "", "apps")[0], of(r, "pods", "deployments")[0],
-				of(r, "", "status")[0], of(r, "", "x", "y", "z")[0]}
-			decision := "forbid"
-			if ok, _ := validation.Covers(rules, []rbacv1.PolicyRule{q.rule()}); ok {
-				decision = "allow"
-				allowed = append(allowed, q)
-			} else {
-				denied++
+			q := randomRequest(r)
+			log.WriteString(before.event(n, q))
+			if made = append(made, q); q.owners == 1 && q.verb == "create" && before.allows(q) { // and then it takes the owner away
+				q.verb, q.owners, q.made = "update", 2, false
+				log.WriteString(before.event(n+10, q))
+				made = append(made, q)
 			}
-			log.WriteString(q.event(n, decision))
 		}
-		objects := roles(rules)
+		objects := before.objects()
 		edits, err := permissions.Narrowing{Read: func(l *used.Log) error { return l.Read("log", strings.NewReader(log.String())) }}.Roles(objects)
 		if err != nil {
 			t.Fatal(err)
 		}
-		edit, ok := edits[objects[1]]
-		if !ok {
-			continue
-		}
-		narrowed++
-		o, err := objects[1].Edit(edit)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var role rbacv1.Role
-		if _, err := o.Into(&role); err != nil {
-			t.Fatal(err)
-		}
-		for _, q := range allowed {
-			if ok, _ := validation.Covers(role.Rules, []rbacv1.PolicyRule{q.rule()}); !ok {
-				t.Errorf("seed %d: %+v was allowed by %v, and is not by %v", seed, q, rules, role.Rules)
+		after := grants{}
+		for i, namespace := range []string{"a", ""} {
+			o := objects[i]
+			if edit, ok := edits[o]; ok {
+				narrowed++
+				if o, err = o.Edit(edit); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var role rbacv1.ClusterRole
+			if _, err := o.Into(&role); err != nil {
+				t.Fatal(err)
+			}
+			after[namespace] = role.Rules
+			if ok, more := validation.Covers(before[namespace], role.Rules); !ok {
+				t.Errorf("seed %d: %v is more than %v", seed, more, before[namespace])
+			}
+			if ok, _ := validation.Covers(role.Rules, before[namespace]); ok && edits[objects[i]].Change != nil {
+				t.Errorf("seed %d: %v allows all of %v", seed, role.Rules, before[namespace])
 			}
 		}
-		if ok, more := validation.Covers(rules, role.Rules); !ok {
-			t.Errorf("seed %d: %v is more than %v", seed, more, rules)
-		}
-		if ok, _ := validation.Covers(role.Rules, rules); ok {
-			t.Errorf("seed %d: %v allows all of %v", seed, role.Rules, rules)
+		for _, q := range made {
+			switch was := before.allows(q); {
+			case was && !after.allows(q):
+				t.Errorf("seed %d: %+v was allowed by %v, and is not by %v", seed, q, before, after)
+			case !was && before.cover(q.namespace, q.rule(q.verb)):
+				behind++
+			case !was:
+				denied++
+			}
 		}
 	}
-	if narrowed < 200 || denied < 200 {
-		t.Errorf("%d roles are narrowed, %d requests are denied", narrowed, denied)
+	if narrowed < 400 || denied < 400 || behind < 50 {
+		t.Errorf("%d roles are narrowed, %d requests are denied, %d behind the authorizer", narrowed, denied, behind)
 	}
 }

@@ -2,6 +2,7 @@ package permissions
 
 import (
 	"cmp"
+	_ "embed"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
@@ -242,62 +244,47 @@ func (u *usage) given() bool {
 	return unknown
 }
 
-// hidden is a right that no request of the account shows, also as a part of rules about all resources if any is set.
+// unseen are the rights that no request of an account shows.
+//
+//go:embed unseen.yaml
+var unseen []byte
+
+// hidden is a right that no request shows, also as a part of a rule about all resources if any is set.
 type hidden struct {
 	atom rbac.Atom
 	any  bool
 	why  string
 }
 
-const all = rbac.All
-
-// unseen are the rights that are asked for without a request that shows it.
-var unseen = []hidden{
-	{rbac.Atom{Group: all, Resource: "*/finalizers", Verb: "update"}, true, used.KeptOwner},
-	// OpenShift: sccmatching/matcher.go, authorizedForSCC
-	{rbac.Atom{Group: "security.openshift.io", Resource: "securitycontextconstraints", Verb: "use"}, true,
-		"it is asked for when a pod is made"},
-	// openshift/api: config/v1/types_apiserver.go
-	{rbac.Atom{Group: "", Resource: "events", Verb: all}, true, "OpenShift's audit policy drops events"},
-	{rbac.Atom{Group: "events.k8s.io", Resource: "events", Verb: all}, true, "OpenShift's audit policy drops events"},
-	// Kubernetes: plugin/pkg/admission/certificates
-	{rbac.Atom{Group: "certificates.k8s.io", Resource: "signers", Verb: all}, false,
-		"it is asked for when a certificate is approved or signed"},
-	// Kubernetes: pkg/registry/resource/utils.go
-	{rbac.Atom{Group: "resource.k8s.io", Resource: "resourceclaims/binding", Verb: all}, false, statusOfClaim},
-	{rbac.Atom{Group: "resource.k8s.io", Resource: "resourceclaims/driver", Verb: all}, false, statusOfClaim},
-	// OpenShift: route-controller-manager, openshift-apiserver and its admission
-	{rbac.Atom{Group: all, Resource: "routes/custom-host", Verb: all}, false, "it is asked for when a route is written"},
-	{rbac.Atom{Group: all, Resource: "endpoints/restricted", Verb: all}, false, ofEndpoints},
-	{rbac.Atom{Group: all, Resource: "endpointslices/restricted", Verb: all}, false, ofEndpoints},
-	{rbac.Atom{Group: all, Resource: "imagestreams/layers", Verb: all}, false, "the registry asks for it"},
-}
-
-const (
-	statusOfClaim = "it is asked for when the status of a ResourceClaim is written"
-	ofEndpoints   = "it is asked for when endpoints are written"
-)
-
 // hidden returns the rights that no request shows, for this account and log.
-func (u *usage) hidden() []hidden {
-	out := slices.Clone(unseen)
-	for _, sub := range []string{"proxy", "stats", "log", "metrics", "spec", "checkpoint", "configz", "healthz", "pods"} {
-		out = append(out, hidden{rbac.Atom{Resource: "nodes/" + sub, Verb: all}, false,
-			"a kubelet asks for it, and not the API server"}) // pkg/kubelet/server/auth.go
+func (u *usage) hidden() (out []hidden) {
+	var rules []struct {
+		rbacv1.PolicyRule `json:",inline"`
+		Any               bool   `json:"any"`
+		Why               string `json:"why"`
+	}
+	if err := yaml.Unmarshal(unseen, &rules); err != nil {
+		panic(err) // a test reads it
+	}
+	for _, r := range rules {
+		for _, a := range rbac.Atoms(r.PolicyRule) {
+			out = append(out, hidden{a, r.Any, r.Why})
+		}
+	}
+	add := func(group, verb, why string) {
+		out = append(out, hidden{rbac.Atom{Group: group, Resource: rbac.All, Verb: verb}, true, why})
 	}
 	if len(u.a.Given) > 0 { // pkg/registry/rbac/escalation_check.go
-		for _, verb := range []string{"escalate", "bind"} {
-			out = append(out, hidden{rbac.Atom{Group: rbacv1.GroupName, Resource: all, Verb: verb}, true,
-				"Kubernetes asks for it when a role or binding is written"})
-		}
+		add(rbacv1.GroupName, "escalate", used.KeptWrites)
+		add(rbacv1.GroupName, "bind", used.KeptWrites)
+	}
+	if u.a.Policies {
+		add(rbac.All, "get", used.KeptParams)
+		add(rbac.All, "list", used.KeptParams)
 	}
 	for _, verb := range []string{"get", "list", "watch"} {
-		a := rbac.Atom{Group: all, Resource: all, Verb: verb}
 		if !u.log.Shows(verb) {
-			out = append(out, hidden{a, true, "the log has no " + verb + " of anybody"})
-		}
-		if u.a.Policies && verb != "watch" {
-			out = append(out, hidden{a, true, used.KeptParams})
+			add(rbac.All, verb, "the log has no "+verb+" of anybody")
 		}
 	}
 	return out

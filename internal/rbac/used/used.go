@@ -182,6 +182,7 @@ const (
 	// Kubernetes: pkg/registry/admissionregistration/validatingadmissionpolicybinding/authz.go
 	KeptParams = "who writes admission policies has to read their parameters"
 	// Kubernetes: pkg/registry/rbac/validation/rule.go, ConfirmNoEscalation
-	KeptGiven = "who gives rights by a role or a binding has to have them"
-	KeptAny   = "the account writes roles or bindings, and neither the log nor the objects have their rules"
+	KeptWrites = "Kubernetes asks for it when a role or binding is written"
+	KeptGiven  = "who gives rights by a role or a binding has to have them"
+	KeptAny    = "the account writes roles or bindings, and neither the log nor the objects have their rules"
 )
