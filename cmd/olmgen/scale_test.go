@@ -289,13 +289,38 @@ func exampleCSV() string {
 	return string(data)
 }
 
+// logDimensions are audit logs of many users, names, namespaces, resources, URLs and rules that an account gives on.
+func logDimensions() (out []dimension) {
+	const event = `{"auditID":"1","stage":"ResponseComplete","level":"Request","verb":"list","requestURI":"/apis","user":{"username":"system:serviceaccount:` +
+		`memcached-operator-system:memcached-operator-controller-manager"},"objectRef":{"resource":"pods"},"requestObject":{},` +
+		`"stageTimestamp":"2026-11-02T10:00:01.000001Z","annotations":{"authorization.k8s.io/decision":"allow"}}` + "\n"
+	for _, d := range [][3]string{{"users", "memcached-operator-system:", "u#:"}, {"names", `"pods"`, `"pods","name":"x#"`},
+		{"namespaces", `"pods"`, `"pods","namespace":"x#"`}, {"resources", `"pods"`, `"x#"`}, {"denied", `"list"`, `"v#"`},
+		{"URLs", `"requestURI":"/apis","user":`, `"requestURI":"/x#","user":`},
+		{"roles", `"list"`, `"create"`}} {
+		unit := strings.Replace(event, d[1], d[2], 1)
+		switch d[0] {
+		case "denied":
+			unit = strings.Replace(unit, `"allow"`, `"forbid"`, 1)
+		case "URLs":
+			unit = strings.Replace(unit, `"objectRef":{"resource":"pods"},`, "", 1)
+		case "roles":
+			unit = strings.NewReplacer(`"pods"`, `"roles","apiGroup":"rbac.authorization.k8s.io","namespace":"a"`, `"requestObject":{}`,
+				`"requestObject":{"metadata":{"name":"r#"},"rules":[{"apiGroups":["g#"],"resources":["r"],"verbs":["get"]}]}`).Replace(unit)
+		}
+		out = append(out, dimension{d[0], 0, func(n int) map[string]string { return map[string]string{"audit.jsonl": lines(n, event, unit, "")} },
+			[]string{"permissions DIR/bundle --used DIR/audit.jsonl", "render DIR/bundle --profile plain -o OUT --days 0 --only-used DIR/audit.jsonl"}})
+	}
+	return out
+}
+
 // TestGrowth holds that what a command needs grows no faster than its input, whatever there is more of.
 func TestGrowth(t *testing.T) {
 	for _, part := range []struct {
 		name       string
 		dimensions []dimension
 	}{{"catalog", catalogDimensions()}, {"tree", treeDimensions()}, {"kind", kindDimensions()}, {"bundle", bundleDimensions()},
-		{"dump", dumpDimensions()}} {
+		{"dump", dumpDimensions()}, {"log", logDimensions()}} {
 		for _, d := range part.dimensions {
 			for _, command := range d.commands {
 				t.Run(part.name+"/"+d.name+"/"+command, func(t *testing.T) { d.grow(t, command) })
