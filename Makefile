@@ -252,7 +252,7 @@ live: harness ## Install bundles with a real OLM and compare with golden/live; U
 	e2e/.bin/harness -run '$(CASES)' $(if $(UPDATE),-update) live
 
 # The checks of "make e2e". All but resolve and pin need a cluster.
-CHECKS := $(or $(CHECK),dry-run apply upgrade access crs adopt refused admission writes pinned $(if $(CASES),,resolve pin))
+CHECKS := $(or $(CHECK),dry-run apply upgrade access crs adopt refused admission writes pinned used $(if $(CASES),,resolve pin))
 CLUSTER_CHECKS := $(filter-out resolve pin,$(CHECKS))
 
 e2e: $(if $(CLUSTER_CHECKS),harness) ## Apply what olmgen renders to a real API server, and ask OLM's resolver; CHECK=name, CASES=regexp, SAMPLE=n pick

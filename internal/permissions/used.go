@@ -308,10 +308,11 @@ func (u *usage) compare(items []Item) AccountUse {
 	kept := map[string][]held{}
 	for i := range u.rights {
 		g := &u.rights[i]
-		if _, whole := g.parts[g.atom]; whole {
-		} else if g.used() {
+		switch _, whole := g.parts[g.atom]; {
+		case whole:
+		case g.used():
 			wider = append(wider, g.held)
-		} else {
+		default:
 			unused = append(unused, g.held)
 		}
 		for part, why := range g.parts {
