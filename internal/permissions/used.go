@@ -278,9 +278,9 @@ func (u *usage) hidden() (out []hidden) {
 		add(rbacv1.GroupName, "escalate", used.KeptWrites)
 		add(rbacv1.GroupName, "bind", used.KeptWrites)
 	}
-	if u.a.Policies {
-		add(rbac.All, "get", used.KeptParams)
-		add(rbac.All, "list", used.KeptParams)
+	for _, group := range lists.Keys(u.a.Params) {
+		add(group, "get", used.KeptParams)
+		add(group, "list", used.KeptParams)
 	}
 	for _, verb := range []string{"get", "list", "watch"} {
 		if !u.log.Shows(verb) {

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/rbac"
@@ -130,8 +131,6 @@ func (e *event) implies(a *Account, k Asked) {
 		return
 	case k.Group == "authorization.k8s.io" && strings.HasPrefix(k.Resource, "self"):
 		a.Reviews = true
-	case k.Group == "admissionregistration.k8s.io" && strings.Contains(k.Resource, "admissionpolic"):
-		a.Policies = true
 	}
 	if k.Verb == "create" || !k.writes() {
 		return
@@ -144,12 +143,16 @@ func (e *event) implies(a *Account, k Asked) {
 	}
 }
 
-// gives adds the rules that a request gives on, and that it gives its object owners.
+// gives adds the rules that a request gives on, that it gives its object owners, and the parameters of its policy.
 func (e *event) gives(a *Account, k Asked) {
 	var body struct {
 		Metadata struct {
 			Name            string
 			OwnerReferences []metav1.OwnerReference
+		}
+		Spec struct { // of admission policies and their bindings
+			ParamKind *struct{ APIVersion string }
+			ParamRef  json.RawMessage
 		}
 		Rules           []rbacv1.PolicyRule
 		RoleRef         rbacv1.RoleRef
@@ -163,6 +166,15 @@ func (e *event) gives(a *Account, k Asked) {
 		(bytes.Contains(e.RequestObject, []byte("ownerRef")) || bytes.Contains(e.RequestObject, []byte(`"/metadata"`)))
 	if len(body.Metadata.OwnerReferences) > 0 || patched {
 		a.Owned[[2]string{k.Group, k.Resource}] = true
+	}
+	if k.Group == "admissionregistration.k8s.io" && strings.Contains(k.Resource, "admissionpolic") {
+		switch kind := body.Spec.ParamKind; {
+		case !known, kind == nil && body.Spec.ParamRef != nil && len(a.Params) == 0, len(a.Params) > mostShown:
+			a.Params[rbac.All] = true
+		case kind != nil:
+			gv, _ := schema.ParseGroupVersion(kind.APIVersion)
+			a.Params[gv.Group] = true
+		}
 	}
 	if k.Group != rbacv1.GroupName {
 		return

@@ -51,7 +51,7 @@ type Account struct {
 	Owned    map[[2]string]bool // groups and resources of objects that it gave owners
 	Given    []Given            // rules that it gave on
 	GivesAny bool               // it gave on rules that the log does not show
-	Policies bool               // it wrote admission policies, which may have parameters
+	Params   map[string]bool    // groups of the parameters of admission policies that it wrote
 	Reviews  bool               // it asked what it may do
 	Full     bool               // it asked for more than a Log holds
 
@@ -90,7 +90,7 @@ func NewLog(accounts map[rbac.Account]rbac.Account) *Log {
 		a := l.accounts[name.User()]
 		if a == nil {
 			a = &Account{Name: name, Levels: map[string]bool{}, Stages: map[string]bool{}, Asked: map[Asked]Use{},
-				Owned: map[[2]string]bool{}, kinds: map[Asked]int{}, given: map[string]bool{}, known: l.known}
+				Owned: map[[2]string]bool{}, Params: map[string]bool{}, kinds: map[Asked]int{}, given: map[string]bool{}, known: l.known}
 		}
 		l.accounts[name.User()], l.of[account] = a, a
 	}
