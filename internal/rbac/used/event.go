@@ -44,7 +44,13 @@ type event struct {
 		Subresource string `json:"subresource"`
 	} `json:"objectRef"`
 	ResponseStatus struct {
-		Code int `json:"code"`
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+		Details struct {
+			Name  string `json:"name"`
+			Group string `json:"group"`
+			Kind  string `json:"kind"`
+		} `json:"details"`
 	} `json:"responseStatus"`
 	RequestObject jsontext.Value `json:"requestObject"`
 	Annotations   struct {
@@ -88,7 +94,10 @@ func (l *Log) event(e *event) {
 		return
 	}
 	k, decision := e.asked(), e.Annotations.Decision // apiserver: pkg/endpoints/filters/authorization.go
+	impersonate, failed := e.failed()
 	switch {
+	case failed:
+		a.note(impersonate, Use{Denied: true})
 	case e.ImpersonatedUser != nil:
 		for _, k := range e.impersonates() {
 			a.note(k, Use{Allowed: true})
@@ -197,6 +206,19 @@ func (e *event) gives(a *Account, k Asked) {
 	case !a.given[key]:
 		a.Given, a.size, a.given[key] = append(a.Given, g), a.size+len(key), true
 	}
+}
+
+// failed returns the impersonation that was denied: its event has neither a decision nor the impersonated user.
+func (e *event) failed() (Asked, bool) {
+	status := e.ResponseStatus
+	_, asked, _ := strings.Cut(status.Message, " cannot ")
+	verb, _, _ := strings.Cut(asked, " ")
+	_, rest, _ := strings.Cut(asked, ` in the namespace "`)
+	namespace, _, _ := strings.Cut(rest, `"`)
+	atom := rbac.Atom{Group: status.Details.Group, Resource: status.Details.Kind, Verb: verb, Named: true,
+		Name: status.Details.Name}
+	return Asked{atom, namespace}, e.Annotations.Decision == "" && status.Code == 403 &&
+		strings.HasPrefix(verb, "impersonate")
 }
 
 const groupAuthentication = "authentication.k8s.io"

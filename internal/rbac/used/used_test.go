@@ -145,6 +145,17 @@ func TestKnown(t *testing.T) {
 	}
 }
 
+// An impersonation that is denied has neither a decision nor the impersonated user in its event.
+func TestDeniedImpersonation(t *testing.T) {
+	l, err := read(t, strings.NewReader(strings.NewReplacer(`,"annotations":{"authorization.k8s.io/decision":"allow"}`, "", `{"code":200}`,
+		`{"message":"serviceaccounts \"bob\" is forbidden: User \"x\" cannot impersonate resource \"serviceaccounts\" in API group \"\" in the namespace \"b\"",`+
+			`"reason":"Forbidden","details":{"name":"bob","kind":"serviceaccounts"},"code":403}`).Replace(event)))
+	want := used.Asked{Atom: rbac.Atom{Resource: "serviceaccounts", Verb: "impersonate", Named: true, Name: "bob"}, Place: "b"}
+	if err != nil || !l.Of(manager).Asked[want].Denied || len(l.Of(manager).Asked) != 1 {
+		t.Errorf("%v, %v", err, l.Of(manager).Asked)
+	}
+}
+
 // Hours without an event are gaps, in whichever order files are read. Days are those with events.
 func TestGaps(t *testing.T) {
 	l := used.NewLog(map[rbac.Account]rbac.Account{manager: manager})
