@@ -90,7 +90,8 @@ func NewLog(accounts map[rbac.Account]rbac.Account) *Log {
 		a := l.accounts[name.User()]
 		if a == nil {
 			a = &Account{Name: name, Levels: map[string]bool{}, Stages: map[string]bool{}, Asked: map[Asked]Use{},
-				Owned: map[[2]string]bool{}, Params: map[string]bool{}, kinds: map[Asked]int{}, given: map[string]bool{}, known: l.known}
+				Owned: map[[2]string]bool{}, Params: map[string]bool{}, kinds: map[Asked]int{},
+				given: map[string]bool{}, known: l.known}
 		}
 		l.accounts[name.User()], l.of[account] = a, a
 	}
