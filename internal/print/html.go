@@ -36,7 +36,7 @@ var pageTemplate = sync.OnceValue(func() *template.Template {
 // own style and script, and nothing else. The same document has the same bytes.
 //
 // Rows with a severity are counted at the top of the page, and each count is a filter, which needs no script. A titled
-// section with such rows folds; it is open at first if one of them is an error or a warning.
+// section with such rows folds; it is open at first if one of them is an error or a warning, or the page has few lines.
 func writeHTML(w io.Writer, d *findings.Document) error {
 	style := styleText + d.Style
 	for _, s := range d.Sections {
@@ -144,8 +144,8 @@ type (
 // layout adds ids to sections and rows, so that links can name them. The id of a row is made of its text and of where
 // it stands, so a link to it stays right when other rows come and go.
 func layout(sections []findings.Section) []section {
-	ids := ids{}
-	return lists.Map(sections, func(s findings.Section) section {
+	ids, lines := ids{}, 0
+	views := lists.Map(sections, func(s findings.Section) section {
 		view := section{Section: s, HTML: template.HTML(s.HTML)}
 		view.Tables = lists.Map(s.Tables, func(t findings.Table) table { return layoutTable(t, s.Title, ids) })
 		view.ID, view.Title = identifier(s.ID), text.Printable(s.Title)
@@ -158,6 +158,9 @@ func layout(sections []findings.Section) []section {
 		view.Text = slices.Concat(s.Text, sentences(s.Remarks))
 		bad := false
 		for _, t := range view.Tables {
+			if s.Title != "" {
+				lines += len(t.Rows)
+			}
 			for _, r := range t.Rows {
 				view.Folds = view.Folds || r.Severity != "" && s.Title != ""
 				bad = bad || r.Severity == findings.Error || r.Severity == findings.Warning
@@ -166,7 +169,14 @@ func layout(sections []findings.Section) []section {
 		view.Closed = view.Folds && !bad
 		return view
 	})
+	for i := range views {
+		views[i].Closed = views[i].Closed && lines > fewLines
+	}
+	return views
 }
+
+// fewLines are as many as a page shows without folding a section.
+const fewLines = 30
 
 // counts returns how many rows of titled sections have each severity, and how many there are; nil if all have one.
 func counts(sections []section) (out []count) {

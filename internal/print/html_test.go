@@ -119,7 +119,7 @@ func TestPolicy(t *testing.T) {
 }
 
 // TestSeverities holds that rows are counted by severity, that each count is a filter which the style applies, and that a section without
-// error and warning is folded at first.
+// error and warning is folded at first on a page of more than 30 lines.
 func TestSeverities(t *testing.T) {
 	columns := []findings.Column{{Title: "Severity"}, {Title: "At", Place: true}}
 	row := func(s findings.Severity, word, at string) []findings.Cell {
@@ -131,8 +131,15 @@ func TestSeverities(t *testing.T) {
 		{Title: "Harmless", Tables: []findings.Table{{Title: "x", Columns: columns, Rows: [][]findings.Cell{row(findings.Note, "info", "b.yaml:77")}}}},
 		{Title: "Without", Tables: []findings.Table{{Columns: findings.Columns("Text"), Rows: [][]findings.Cell{{{Text: "x"}}}}}},
 	}}
+	few := write(t, p)
+	if open := `<details class="part" open><summary><h2>Harmless</h2>`; !strings.Contains(few, open) {
+		t.Error("a page with few lines is folded")
+	}
+	for range 30 {
+		p.Sections[3].Tables[0].Rows = append(p.Sections[3].Tables[0].Rows, []findings.Cell{{Text: "x"}})
+	}
 	page := write(t, p)
-	for _, want := range []string{"<span>all 4 lines</span>", `id="is-error" data-tag="is-error"><span class="error">1 error</span>`,
+	for _, want := range []string{"<span>all 34 lines</span>", `id="is-error" data-tag="is-error"><span class="error">1 error</span>`,
 		`<span class="note">2 info</span>`, `<details class="part" open><summary><h2>Bad</h2>`, `<details class="part"><summary><h2>Harmless</h2>`,
 		`<h2>Without&nbsp;`, `<code>dir/<span class="line">a.yaml:1,2</span></code>`, `<code><span class="line">b.yaml:77</span></code>`,
 		`<code>b</code>`, `class="is-error"`, `class="is-note"`} {

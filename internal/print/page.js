@@ -72,6 +72,29 @@
     });
   }
 
+  // Copy. A page that is neither a file nor encrypted on its way has no clipboard: the commands are selected.
+  for (const code of document.querySelectorAll(".commands code")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "Copy";
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(code.textContent);
+        button.textContent = "Copied";
+      } catch {
+        getSelection().selectAllChildren(code);
+        button.textContent = "Selected";
+      }
+    });
+    code.after(button);
+  }
+
+  // A link above a list chooses one of its filters.
+  for (const link of document.querySelectorAll("a[data-filter]")) link.addEventListener("click", () => {
+    for (const t of tags) t.checked = t.dataset.tag === link.dataset.filter;
+    apply();
+  });
+
   // Fold.
   const setAll = (open) => () => folds.forEach((d) => { d.open = open; });
   $("open").addEventListener("click", setAll(true));

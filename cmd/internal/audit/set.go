@@ -74,6 +74,14 @@ type Release struct {
 // ImageOf returns the image of a release in a catalog; empty if there is none.
 func (p *Package) ImageOf(r *Release) string { return r.bundle.Image }
 
+// Directory returns the directory that a release is read from; empty if it is in no directory of its own.
+func (r *Release) Directory() string {
+	if r.open == nil {
+		return ""
+	}
+	return r.place
+}
+
 // Head returns the release that is the head of the default channel, or the newest one; nil if there is none.
 func (p *Package) Head() *Release {
 	head := lists.Find(p.Releases, func(r *Release) bool { return r.Head })

@@ -55,12 +55,14 @@ type filter struct{ Tag, Text string }
 var filters = []filter{
 	{"as", "reads all Secrets"}, {"ns", "reads no Secrets"}, {"wr", "writes RBAC"}, {"nr", "does not write RBAC"},
 	{"ev", "may do everything"}, {"no", "namespaced only"}, {"nw", "no webhooks"}, {"di", "images by digest only"},
-	{"de", "deprecated"}, {"ok", "objects known"},
+	{"de", "deprecated"}, {"ok", "objects known"}, {unknown, "objects not known"},
 }
+
+const unknown = "un"
 
 // tags returns what the filters ask of a release.
 func tags(x *audit.Inspected) string {
-	is := map[string]bool{"de": x.Deprecated != "", "ok": x.Complete}
+	is := map[string]bool{"de": x.Deprecated != "", "ok": x.Complete, unknown: !x.Complete}
 	if x.Complete && x.Permissions != nil {
 		reach := func(cluster bool, risk permissions.Risk) bool {
 			return slices.ContainsFunc(x.Reaches, func(r audit.Reach) bool {
@@ -124,6 +126,12 @@ func chips(x audit.Row) (list []findings.Chip, instead string) {
 	return list, ""
 }
 
+// legend explains the styles of the chips that a page has.
+func legend(chips [][]findings.Chip) string {
+	style := func(c findings.Chip) string { return string(c.Style) }
+	return indexPart("legend", lists.Set(slices.Concat(chips...), style))
+}
+
 // place returns a source without the directories of the machine that makes the site.
 func place(source string) string {
 	if strings.Contains(source, "://") {
@@ -144,7 +152,7 @@ func count(n int) string {
 
 func entryOf(x *audit.Inspected, p *audit.Package, slug string, icon *findings.Image) entry {
 	e := entry{Href: dir(slug) + "/" + indexName, Name: clean(p.Name), Version: "–", Reaches: "not known",
-		Webhooks: "–", CRDs: "–"}
+		Webhooks: "–", CRDs: "–", Tags: unknown}
 	if slug != plainSlug(p.Name) {
 		e.Source = place(p.Source)
 	}
@@ -207,24 +215,25 @@ func indexPart(name string, data any) string {
 
 const mostCards = 6
 
+// tile is a count of packages. It leads to the list below, with the filter of its tag if it has one.
+type tile struct{ Tag, Name, Text string }
+
 // totals are counts of packages, by the tags of their heads.
-func totals(entries []entry, report *audit.Report) []findings.Fact {
+func totals(entries []entry, report *audit.Report) []tile {
 	tagged := func(tag string) int {
 		return lists.Count(entries, func(e entry) bool { return slices.Contains(strings.Fields(e.Tags), tag) })
 	}
-	var out []findings.Fact
+	var out []tile
 	for _, all := range []string{text.Count(len(entries), "package"), text.Count(report.Totals.Releases, "release")} {
 		n, name, _ := strings.Cut(all, " ")
-		out = append(out, findings.Fact{Name: name, Text: n})
+		out = append(out, tile{Name: name, Text: n})
 	}
-	for _, t := range []struct{ tag, name string }{{"ev", "may do everything"}, {"as", "read all Secrets"},
-		{"wr", "write RBAC"}, {"no", "namespaced only"}, {"de", "deprecated"}} {
-		if n := tagged(t.tag); n > 0 {
-			out = append(out, findings.Fact{Name: t.name, Text: fmt.Sprint(n)})
+	for _, t := range []tile{{"ev", "may do everything", ""}, {"as", "read all Secrets", ""}, {"wr", "write RBAC", ""},
+		{"no", "namespaced only", ""}, {"de", "deprecated", ""}, {unknown, "permissions not known", ""}} {
+		if n := tagged(t.Tag); n > 0 {
+			t.Text = fmt.Sprint(n)
+			out = append(out, t)
 		}
-	}
-	if n := len(entries) - tagged("ok"); n > 0 {
-		out = append(out, findings.Fact{Name: "permissions not known", Text: fmt.Sprint(n)})
 	}
 	return out
 }
@@ -242,8 +251,8 @@ func indexPage(title string, entries []entry, report *audit.Report) *findings.Do
 		p.Style += fmt.Sprintf("main:has(input[data-tag=%[1]s]:checked) .index tbody tr:not(.%[1]s) "+
 			"{ display: none; }\n", f.Tag)
 	}
-	p.Sections = append(p.Sections,
-		findings.Section{HTML: indexPart("totals", totals(entries, report)) + indexPart("legend", nil)})
+	p.Sections = append(p.Sections, findings.Section{HTML: indexPart("totals", totals(entries, report)) +
+		legend(lists.Map(entries, func(e entry) []findings.Chip { return e.Chips }))})
 	// the operators that can take over the cluster, the most dangerous first
 	cards := lists.Filter(entries, func(e entry) bool { return e.Score >= 100 })
 	slices.SortStableFunc(cards, func(a, b entry) int { return b.Score - a.Score })

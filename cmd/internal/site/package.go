@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"fmt"
 	"path"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -197,9 +198,12 @@ func (m *making) overview() findings.Section {
 		findings.Fact{Name: "Cannot be read", Text: x.Error},
 		findings.Fact{Name: "Holds back upgrades of OpenShift after", Text: x.MaxOpenShiftVersion},
 		findings.Fact{Name: "With " + x.Target, Text: x.Verdict.String()},
-		findings.Fact{Name: "Remedy", Text: x.Verdict.Remedy},
 		findings.Fact{Name: "From", Text: place(m.pkg.Source)})
-	return findings.Section{Facts: facts(list...)}
+	s := findings.Section{Facts: facts(list...)}
+	if remedy := clean(x.Verdict.Remedy); remedy != "" {
+		s.HTML = indexPart("remedy", []string{remedy})
+	}
+	return s
 }
 
 func (m *making) may() findings.Section {
@@ -215,7 +219,10 @@ func (m *making) may() findings.Section {
 		t.Rows = append(t.Rows, []findings.Cell{{Chips: []findings.Chip{chip}}, {Text: r.Text}})
 	}
 	if len(t.Rows) > 0 {
-		s.Tables, s.HTML = []findings.Table{t}, indexPart("legend", nil)
+		s.Tables, s.HTML = []findings.Table{t}, legend(lists.Map(m.list, func(x *audit.Inspected) []findings.Chip {
+			list, _ := chips(x.Row)
+			return list
+		}))
 	} else {
 		s.Text = append(s.Text, "It reads no Secrets, writes no RBAC, runs in no pods, impersonates nobody and "+
 			"changes no webhooks or CRDs.")
@@ -319,19 +326,32 @@ func created(csv *v1alpha1.ClusterServiceVersion) string {
 	return day
 }
 
+// bundle returns what a command reads a release from: its image, or the directory or catalog that the site is made of.
+func (m *making) bundle(r *audit.Release) string {
+	if image := m.pkg.ImageOf(r); image != "" {
+		return text.Shell("oci://" + clean(image))
+	}
+	if dir := r.Directory(); dir != "" {
+		return text.Shell(local(dir))
+	}
+	return text.Shell("catalog:"+local(m.pkg.Source)) + " --package " + text.Shell(clean(m.pkg.Name)) +
+		" --version " + text.Shell(clean(r.Version))
+}
+
+// local returns a path as it was given. The page does not tell where a directory is on the machine that makes it.
+func local(name string) string {
+	if path.IsAbs(name) || filepath.IsAbs(name) {
+		return place(name)
+	}
+	return clean(name)
+}
+
 // install shows how the operator gets into a repository that Argo CD or Flux applies.
 func (m *making) install() findings.Section {
 	s := findings.Section{ID: "install", Title: "Install it by GitOps"}
 	x := m.head
 	target := "operators/" + m.slug + "/"
-	bundle := "BUNDLE"
-	if image := m.pkg.ImageOf(x.Release); image != "" {
-		bundle = "oci://" + clean(image)
-	} else {
-		s.Text = append(s.Text, "BUNDLE stands for the image of the bundle, as oci://IMAGE, or its directory: the "+
-			"catalog names no image.")
-	}
-	render := "olmgen render " + text.Shell(bundle)
+	render := "olmgen render " + m.bundle(x.Release)
 	if x.Bundle != nil {
 		if namespace, err := generate.Namespace(x.Bundle); err == nil && clean(namespace) != "" {
 			render += " --namespace " + text.Shell(clean(namespace))

@@ -170,10 +170,13 @@ func TestPackage(t *testing.T) {
 	for _, want := range []string{"runs in pods of the cluster", "olmgen render ", "Update graph", "since 0.0.1", "<svg", "All packages",
 		`<dl class="facts"><div><dt>Package</dt><dd>memcached-operator</dd></div>`, `class="timeline"`, `<div class="beside">`,
 		`<nav class="contents" aria-label="Contents">`, `<li><a href="#releases">Releases</a></li>`, `<span class="chip warning">pods</span>`,
-		"olmgen render BUNDLE ", "BUNDLE stands for the image of the bundle"} {
+		"olmgen render " + examples + "/bundle-v0.1.0 ", `<b class="chip warning">`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page of the package has no %q", want)
 		}
+	}
+	if drawn, explained := strings.Contains(page, `<span class="chip note">`), strings.Contains(page, `<b class="chip note">`); drawn != explained {
+		t.Errorf("a page with note %t explains it %t", drawn, explained)
 	}
 	file(t, s, "packages/memcached-operator/permissions.html")
 	file(t, s, "packages/memcached-operator/diff/0.0.1_0.1.0.html")
@@ -233,7 +236,11 @@ func TestHostile(t *testing.T) {
 
 // A description keeps its text, lists and good links, below the headings of the page.
 func TestDescription(t *testing.T) {
-	page := file(t, render(t, 1, write(t, catalogOf("p"))), "packages/p/index.html")
+	s := render(t, 1, write(t, catalogOf("p")))
+	page := file(t, s, "packages/p/index.html")
+	if strings.Contains(page+file(t, s, "index.html"), `class="legend"`) {
+		t.Error("a legend without anything to explain")
+	}
 	for _, want := range []string{"<h3>Title</h3>", "pic", `href="https://example.com/"`, "&lt;/pre&gt;&lt;/code&gt;&lt;script&gt;", `href="https://example.com/auto"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %s", want)
@@ -340,7 +347,7 @@ func TestPages(t *testing.T) {
 		if bad := regexp.MustCompile(`\b1 (errors|warnings|notes|packages|releases|CRDs)`).FindString(page + index); bad != "" {
 			t.Error(bad)
 		}
-		for _, want := range []string{`<dl class="totals">`, `class="legend"`, `<ol class="cards">`, `<b class=error>everything</b>`,
+		for _, want := range []string{`<dl class="totals">`, `<a href="#packages" data-filter="ev">may do everything</a>`, `class="legend"`, `<ol class="cards">`, `<b class=error>everything</b>`,
 			`data-words="database big data postgres sql relational stores and sorts tables"`, "1 package in 1 release."} {
 			if !strings.Contains(index, want) {
 				t.Errorf("the index has no %q", want)

@@ -66,24 +66,29 @@ func (g *Graph) caption() string {
 }
 
 func (g *Graph) legend() []string {
-	kinds, hidden, deprecated := map[catalog.EdgeKind]bool{}, 0, false
+	kinds, hidden := map[catalog.EdgeKind]bool{}, 0
+	var nodes []Node
 	for _, l := range g.Lanes {
 		hidden += l.Hidden
 		maps.Copy(kinds, lists.Set(l.Edges, func(e Edge) catalog.EdgeKind { return e.Kind }))
-		deprecated = deprecated || slices.ContainsFunc(l.Nodes, func(n Node) bool { return n.Deprecated != "" })
+		nodes = append(nodes, l.Nodes...)
 	}
-	parts := []string{"bold: head"}
-	for _, k := range []struct {
+	drawn := func(is func(Node) bool) bool { return slices.ContainsFunc(nodes, is) }
+	type part struct {
 		yes  bool
 		text string
-	}{{kinds[catalog.Replaces], "line: replaces"}, {kinds[catalog.Skips], "dashes: skips"},
-		{kinds[catalog.SkipRange], "dots: skipRange"},
-		{kinds[Path], "thick: the path"}, {deprecated, "struck: deprecated"}} {
-		if k.yes {
-			parts = append(parts, k.text)
+	}
+	var out []string
+	for _, line := range [][]part{{{drawn(func(n Node) bool { return n.Head }), "bold: head"},
+		{drawn(func(n Node) bool { return n.Deprecated != "" }), "struck: deprecated"},
+		{drawn(func(n Node) bool { return n.Outside || n.Missing }), "dotted frame: no bundle of the channel"}},
+		{{kinds[catalog.Replaces], "line: replaces"}, {kinds[catalog.Skips], "dashes: skips"},
+			{kinds[catalog.SkipRange], "dots: skipRange"}, {kinds[Path], "thick: the path"}}} {
+		line = lists.Filter(line, func(p part) bool { return p.yes })
+		if len(line) > 0 {
+			out = append(out, strings.Join(lists.Map(line, func(p part) string { return p.text }), "; "))
 		}
 	}
-	out := []string{strings.Join(parts, "; ")}
 	if hidden > 0 {
 		out = append(out, "skipRange: drawn for heads only")
 	}
