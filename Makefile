@@ -20,7 +20,7 @@ installed = mkdir -p $(BIN) && tmp=$$(mktemp -d $(BIN)/.tool-XXXXXX) && trap 'rm
 # tool NAME: builds a tool of the module tools and starts it here.
 tool = $(GO) build -C tools -o $(CURDIR)/.tools/ ./$(1) && .tools/$(1)
 
-.PHONY: help build check form golangci test test-race test-corpus test-growth test-kinds test-edits test-helm test-authorizer test-browser test-renovate test-ci mutants lint lint-e2e bench bench-goals bench-compare golden corpus conformance docs docs-check fuzz fuzz-smoke fuzz-report faults \
+.PHONY: help build check form golangci test test-race test-corpus test-growth test-kinds test-edits test-helm test-authorizer test-browser test-renovate test-ci mutants lint lint-e2e bench bench-goals bench-compare golden corpus conformance docs docs-check pictures fuzz fuzz-smoke fuzz-report faults \
 	harness live e2e e2e-test release-files release-notes release-image release-check api apidiff site
 
 help: ## List the targets
@@ -151,6 +151,10 @@ GENERATED_TESTS := ^(TestReference|TestStatements|TestSchema|TestSchemaPage|Test
 GENERATED := ./cmd/olmgen ./config ./internal/compare ./internal/compare/crds ./internal/compare/history ./cmd/internal/adopt ./cmd/internal/rules/policy ./internal/permissions ./internal/predict ./templates ./internal/fit ./internal/olm/versions ./internal/house -run '$(GENERATED_TESTS)'
 docs: ## Write what is generated: docs/reference, config/schema.json, docs/reference/renderconfig.md
 	$(GO) test $(GENERATED) -update
+
+pictures: ## Write docs/pictures from $$OLMGEN_CORPUS; site.png with chromium, where its page says something else
+	@test -n "$$OLMGEN_CORPUS" || { echo "set OLMGEN_CORPUS to the directory that holds bundles/"; exit 1; }
+	CHROMIUM=$$(command -v chromium || command -v chromium-browser) $(GO) test ./cmd/olmgen -run '^TestPictures?$$' -update
 
 docs-check: ## Fail if any of that is stale
 	$(TEST) $(GENERATED)

@@ -25,7 +25,7 @@ import (
 )
 
 var (
-	update = flag.Bool("update", false, "write docs/reference and docs/pictures/diff.svg anew")
+	update = flag.Bool("update", false, "write docs/reference and docs/pictures anew")
 	manDir = flag.String("man", "", "write the manual pages to this directory")
 )
 
