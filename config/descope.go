@@ -12,9 +12,11 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/installs"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -51,6 +53,45 @@ func (c *Config) advice(all []*loaded, results []*generate.Result, i int) []mani
 		text, options = append(text, step.Msg), append(options, step.Options...)
 	}
 	return []manifest.Message{{Msg: a.State + ": " + strings.Join(text, "; "), Options: options}}
+}
+
+// sharing says of the APIs that several descoped operators of the file provide, of which one is the first, which of them
+// may write status where. During a canary rollout these are two releases of one operator (descoping plan, Operator
+// Patterns).
+func sharing(all []*loaded, results []*generate.Result, first int) (out []manifest.Message) {
+	provides := func(l *loaded, api string) bool {
+		return l.Options.Profile == generate.ProfileDescoped &&
+			slices.ContainsFunc(olm.OwnedAPIs(&l.Bundle.CSV.Spec), func(a olm.API) bool {
+				return a.Plural+"."+a.Group == api
+			})
+	}
+	who := map[string][]string{} // APIs by what is said of them
+	for _, a := range olm.OwnedAPIs(&all[first].Bundle.CSV.Spec) {
+		api := a.Plural + "." + a.Group
+		if !provides(all[first], api) ||
+			slices.ContainsFunc(all[:first], func(l *loaded) bool { return provides(l, api) }) {
+			continue
+		}
+		var operators []string
+		for j, l := range all {
+			if !provides(l, api) {
+				continue
+			}
+			may := "may write the status in no namespace"
+			if slices.Contains(results[j].Bound.Status, api) {
+				may = "may write the status in all namespaces"
+			}
+			operators = append(operators, l.Name+" "+may+" and is "+results[j].Bound.Text)
+		}
+		if said := strings.Join(operators, "; "); len(operators) > 1 {
+			who[said] = lists.Add(who[said], api)
+		}
+	}
+	for _, said := range lists.Keys(who) {
+		out = append(out, manifest.Message{Options: []manifest.Option{option.Status},
+			Msg: "several operators provide " + text.FirstOf(3, who[said]) + ": " + said})
+	}
+	return out
 }
 
 // binding are the options that say where a descoped operator is bound.

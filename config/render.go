@@ -200,7 +200,7 @@ func (c *Config) addWarnings(r *Rendered, all []*loaded, results []*generate.Res
 		if meta != "" && l.Options.Profile == generate.ProfileSubscription && r.Layout != output.LayoutClusterScope {
 			r.Warnings = append(r.Warnings, Warning{Operator: name, Message: meta}) // that layout says it itself
 		}
-		notes := slices.Concat(results[i].Notes, c.advice(all, results, i))
+		notes := slices.Concat(results[i].Notes, c.advice(all, results, i), sharing(all, results, i))
 		if l.Options.Certs == generate.CertsManager && !l.Options.Profile.HandsOver() && NeedsItself(l.Bundle) {
 			notes = append(notes,
 				manifest.Message{Msg: ownCertificates, Options: []manifest.Option{option.Certs}})

@@ -137,18 +137,32 @@ func (r *rendering) warnOwnNamespace(a *account) {
 	}
 }
 
+// updates reports whether a rule lets its subject update a resource.
+func updates(rules []rbacv1.PolicyRule, group, resource string) bool {
+	return slices.ContainsFunc(rules, func(p rbacv1.PolicyRule) bool {
+		return rbac.Has(p.APIGroups, group) && rbac.HasResource(p.Resources, resource) &&
+			(rbac.Has(p.Verbs, "update") || rbac.Has(p.Verbs, "patch"))
+	})
+}
+
+// updatesStatus returns the owned APIs whose status an account may update in all namespaces.
+func (r *rendering) updatesStatus() (names []string) {
+	for _, api := range r.apis {
+		if slices.ContainsFunc(r.accounts(), func(a *account) bool {
+			return !r.withoutStatus(api) && updates(r.statusOf(a), api.Group, api.Plural+"/status")
+		}) {
+			names = lists.Add(names, api.Plural+"."+api.Group)
+		}
+	}
+	return names
+}
+
 // warnStatus warns of owned APIs whose status the operator may not update. It cannot tell users there that it may not
 // work in their namespace.
 func (r *rendering) warnStatus() {
 	var status, work []rbacv1.PolicyRule
 	for _, a := range r.accounts() {
 		status, work = append(status, r.statusOf(a)...), append(work, a.rules...)
-	}
-	updates := func(rules []rbacv1.PolicyRule, group, resource string) bool {
-		return slices.ContainsFunc(rules, func(p rbacv1.PolicyRule) bool {
-			return rbac.Has(p.APIGroups, group) && rbac.HasResource(p.Resources, resource) &&
-				(rbac.Has(p.Verbs, "update") || rbac.Has(p.Verbs, "patch"))
-		})
 	}
 	owned := r.csv.Spec.CustomResourceDefinitions.Owned
 	for i, a := range r.apis {

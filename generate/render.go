@@ -147,7 +147,7 @@ func (r *rendering) run(generators []func(*rendering)) (*Result, error) {
 	result := &Result{Objects: r.objects, Warnings: r.warnings, Notes: r.notes, InstallMode: r.mode,
 		OperatorGroup: r.options.OperatorGroup, targets: r.targets}
 	if r.options.Profile == ProfileDescoped {
-		result.Bound = Bound{r.bound(), r.boundText()}
+		result.Bound = Bound{r.bound(), r.boundText(), r.updatesStatus()}
 	}
 	return result, nil
 }

@@ -81,6 +81,7 @@ func (r *rendering) checkOptional() {
 type Bound struct {
 	Namespaces []string // [""] for all
 	Text       string   // the same in words, with the number of rights
+	Status     []string // the owned APIs (PLURAL.GROUP) whose status it may update in all namespaces
 }
 
 // boundText returns where the operator is bound, and how many rights (verb, resource and name) it has by that.
