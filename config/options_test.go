@@ -26,9 +26,9 @@ import (
 var notOfGenerate = []manifest.Option{option.Suppress, option.Package, option.Version, option.AllowUnsupported,
 	option.Layout, option.HelmCRDs, option.KubeVersion}
 
-// docs/profiles.md ends with the options that are not for all profiles. "make docs" writes it.
+// docs/reference/profile-options.md has the options that are not for all profiles. "make docs" writes it.
 func TestPage(t *testing.T) {
-	name := filepath.Join("..", "docs", "profiles.md")
+	name := filepath.Join("..", "docs", "reference", "profile-options.md")
 	page, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
