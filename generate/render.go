@@ -7,8 +7,8 @@
 // The package is pure: it reads no file and no cluster, and the same input gives the same bytes. Package
 // [github.com/olmgen/olmgen/output] lays the objects out as files.
 //
-// A comment with "spec 4.1" cites a section of docs/spec/olm-v0.md, or from section 8 on of
-// docs/spec/olm-v0-installs.md, one with "spec v1 14" a section of docs/spec/olm-v1.md.
+// A comment with "spec 4.1" cites a section of docs/reference/spec/olm-v0.md, or from section 8 on of
+// docs/reference/spec/olm-v0-installs.md, one with "spec v1 14" a section of docs/reference/spec/olm-v1.md.
 package generate
 
 import (

@@ -118,7 +118,7 @@ func ReadFile(name string, data []byte, limits Limits) ([]*Document, error) {
 }
 
 // Elsewhere returns the error, an *Error that is ErrNotHere, of a file that only names another one; nil of others
-// (git-lfs: docs/spec.md, The Pointer).
+// (git-lfs: docs/reference/spec.md, The Pointer).
 func Elsewhere(name string, data []byte) error {
 	if !bytes.HasPrefix(data, []byte("version https://git-lfs.github.com/spec/")) {
 		return nil

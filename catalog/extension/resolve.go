@@ -2,7 +2,7 @@
 //
 // [Resolve] takes a [Source] for each ClusterCatalog, a [Request] with what the ClusterExtension asks for, and what is
 // [Installed]. It returns a [Resolution], or a [Refusal] with OLM's own words. [PathOf] lists the updates until nothing
-// changes. The rules are in docs/spec/olm-v1-resolver.md.
+// changes. The rules are in docs/reference/spec/olm-v1-resolver.md.
 package extension
 
 import (

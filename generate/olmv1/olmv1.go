@@ -4,8 +4,8 @@
 // is one that OLM v1 makes, or one that the bundle ships. Package [github.com/olmgen/olmgen/generate] renders the same
 // bundle as OLM v0 does.
 //
-// Sections in comments are those of docs/spec/olm-v1.md. Where the renderer has a defect, deviations says what is
-// rendered instead.
+// Sections in comments are those of docs/reference/spec/olm-v1.md. Where the renderer has a defect, deviations says
+// what is rendered instead.
 package olmv1
 
 import (

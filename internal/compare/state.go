@@ -135,7 +135,7 @@ func TreeOperators(objects []*manifest.Object, csvs []permissions.CSV) ([]Operat
 }
 
 // modeOf returns the install mode that the OperatorGroups of a namespace ask for; empty if there is not one group, or
-// if the cluster decides (docs/spec/olm-v0-installs.md, section 8).
+// if the cluster decides (docs/reference/spec/olm-v0-installs.md, section 8).
 func modeOf(groups []*manifest.Object, namespace string) (v1alpha1.InstallModeType, error) {
 	var g operatorsv1.OperatorGroup
 	for _, o := range groups {

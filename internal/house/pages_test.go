@@ -165,7 +165,7 @@ var (
 func TestSpecification(t *testing.T) {
 	sections := map[string][]string{}
 	for _, page := range []string{"v0", "v0-installs", "v1", "v1-resolver"} {
-		for _, m := range titled.FindAllStringSubmatch(read(t, "docs/spec/olm-"+page+".md"), -1) {
+		for _, m := range titled.FindAllStringSubmatch(read(t, "docs/reference/spec/olm-"+page+".md"), -1) {
 			cited := strings.TrimSuffix(page, "-installs") // the sections of v0 are on two pages
 			sections[cited] = append(sections[cited], m[1])
 		}
@@ -175,7 +175,7 @@ func TestSpecification(t *testing.T) {
 		for _, n := range number.FindAllString(numbers, -1) {
 			checked++
 			if !slices.Contains(sections[page], n) {
-				t.Errorf("%s cites section %s, which docs/spec/olm-%s.md does not have", file, n, page)
+				t.Errorf("%s cites section %s, which docs/reference/spec/olm-%s.md does not have", file, n, page)
 			}
 		}
 	}

@@ -76,7 +76,7 @@ func NewEdges(replaces string, skips []string, skipRange string) Edges {
 // Field returns the field by which an entry updates a ClusterServiceVersion, from its name and its version, which may
 // be nil; empty if the entry is no update of it. Precedence is that of semantic versioning, without build metadata
 // (OLM: pkg/controller/registry/resolver/cache/predicates.go, SkipRangeIncludesPredicate;
-// docs/spec/olm-v0-installs.md, section 11).
+// docs/reference/spec/olm-v0-installs.md, section 11).
 func (e Edges) Field(name string, version *semver.Version) string {
 	switch {
 	case name != "" && e.Replaces == name:

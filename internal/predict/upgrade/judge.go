@@ -52,7 +52,7 @@ func (j *judge) lost(p Pair) {
 }
 
 // owners finds the operators that own a CRD of the newer release, too. OLM installs no two of them in one set of
-// namespaces (docs/spec/olm-v0-installs.md, section 9). Elsewhere they have to live with the newer CRD.
+// namespaces (docs/reference/spec/olm-v0-installs.md, section 9). Elsewhere they have to live with the newer CRD.
 func (j *judge) owners(p Pair) {
 	for _, name := range owned(p.New) {
 		for i := range j.operators {

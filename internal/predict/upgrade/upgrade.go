@@ -1,7 +1,7 @@
 // Package upgrade predicts what OLM v0 does with releases of operators that take the place of older ones.
 //
 // The rules are those of OLM v0.46 (github.com/operator-framework/operator-lifecycle-manager).
-// docs/spec/olm-v0-installs.md, section 11, has them with their sources.
+// docs/reference/spec/olm-v0-installs.md, section 11, has them with their sources.
 package upgrade
 
 import (
