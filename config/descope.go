@@ -55,36 +55,34 @@ func (c *Config) advice(all []*loaded, results []*generate.Result, i int) []mani
 	return []manifest.Message{{Msg: a.State + ": " + strings.Join(text, "; "), Options: options}}
 }
 
-// sharing says of the APIs that several descoped operators of the file provide, of which one is the first, which of them
-// may write status where. During a canary rollout these are two releases of one operator (descoping plan, Operator
-// Patterns).
+// sharing says which of the descoped operators that provide one API may write its status where. The first of them says
+// it. During a canary rollout these are two releases of one operator (descoping plan, Operator Patterns).
 func sharing(all []*loaded, results []*generate.Result, first int) (out []manifest.Message) {
-	provides := func(l *loaded, api string) bool {
-		return l.Options.Profile == generate.ProfileDescoped &&
-			slices.ContainsFunc(olm.OwnedAPIs(&l.Bundle.CSV.Spec), func(a olm.API) bool {
-				return a.Plural+"."+a.Group == api
-			})
+	provides := func(l *loaded) []string {
+		if l.Options.Profile != generate.ProfileDescoped {
+			return nil
+		}
+		return lists.Map(olm.OwnedAPIs(&l.Bundle.CSV.Spec), func(a olm.API) string { return a.Plural + "." + a.Group })
 	}
 	who := map[string][]string{} // APIs by what is said of them
-	for _, a := range olm.OwnedAPIs(&all[first].Bundle.CSV.Spec) {
-		api := a.Plural + "." + a.Group
-		if !provides(all[first], api) ||
-			slices.ContainsFunc(all[:first], func(l *loaded) bool { return provides(l, api) }) {
-			continue
-		}
+	for _, api := range lists.Unique(provides(all[first])) {
 		var operators []string
 		for j, l := range all {
-			if !provides(l, api) {
+			if !slices.Contains(provides(l), api) {
 				continue
 			}
-			may := "may write the status in no namespace"
-			if slices.Contains(results[j].Bound.Status, api) {
-				may = "may write the status in all namespaces"
+			if j < first { // it is said there
+				break
 			}
-			operators = append(operators, l.Name+" "+may+" and is "+results[j].Bound.Text)
+			where := "no namespace"
+			if slices.Contains(results[j].Bound.Status, api) {
+				where = "all namespaces"
+			}
+			operators = append(operators,
+				fmt.Sprintf("%s may write the status in %s and is %s", l.Name, where, results[j].Bound.Text))
 		}
 		if said := strings.Join(operators, "; "); len(operators) > 1 {
-			who[said] = lists.Add(who[said], api)
+			who[said] = append(who[said], api)
 		}
 	}
 	for _, said := range lists.Keys(who) {

@@ -148,10 +148,10 @@ func updates(rules []rbacv1.PolicyRule, group, resource string) bool {
 // updatesStatus returns the owned APIs whose status an account may update in all namespaces.
 func (r *rendering) updatesStatus() (names []string) {
 	for _, api := range r.apis {
-		if slices.ContainsFunc(r.accounts(), func(a *account) bool {
-			return !r.withoutStatus(api) && updates(r.statusOf(a), api.Group, api.Plural+"/status")
-		}) {
-			names = lists.Add(names, api.Plural+"."+api.Group)
+		for _, a := range r.accounts() {
+			if !r.withoutStatus(api) && updates(r.statusOf(a), api.Group, api.Plural+"/status") {
+				names = lists.Add(names, api.Plural+"."+api.Group)
+			}
 		}
 	}
 	return names

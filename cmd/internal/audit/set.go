@@ -71,15 +71,15 @@ type Release struct {
 	planned   *review.Planned  // it is what OLM installs for an object of a tree
 }
 
-// ImageOf returns the image of a release in a catalog; empty if there is none.
-func (p *Package) ImageOf(r *Release) string { return r.bundle.Image }
-
-// Directory returns the directory that a release is read from; empty if it is in no directory of its own.
-func (r *Release) Directory() string {
-	if r.open == nil {
-		return ""
+// Origin returns what a command reads a release from: its image in a catalog, else a directory; empty without both.
+func (p *Package) Origin(r *Release) string {
+	if r.bundle.Image != "" {
+		return "oci://" + r.bundle.Image
 	}
-	return r.place
+	if r.open != nil {
+		return r.place
+	}
+	return ""
 }
 
 // Head returns the release that is the head of the default channel, or the newest one; nil if there is none.

@@ -55,14 +55,12 @@ type filter struct{ Tag, Text string }
 var filters = []filter{
 	{"as", "reads all Secrets"}, {"ns", "reads no Secrets"}, {"wr", "writes RBAC"}, {"nr", "does not write RBAC"},
 	{"ev", "may do everything"}, {"no", "namespaced only"}, {"nw", "no webhooks"}, {"di", "images by digest only"},
-	{"de", "deprecated"}, {"ok", "objects known"}, {unknown, "objects not known"},
+	{"de", "deprecated"}, {"ok", "objects known"}, {"un", "objects not known"},
 }
-
-const unknown = "un"
 
 // tags returns what the filters ask of a release.
 func tags(x *audit.Inspected) string {
-	is := map[string]bool{"de": x.Deprecated != "", "ok": x.Complete, unknown: !x.Complete}
+	is := map[string]bool{"de": x.Deprecated != "", "ok": x.Complete, "un": !x.Complete}
 	if x.Complete && x.Permissions != nil {
 		reach := func(cluster bool, risk permissions.Risk) bool {
 			return slices.ContainsFunc(x.Reaches, func(r audit.Reach) bool {
@@ -134,7 +132,7 @@ func legend(chips [][]findings.Chip) string {
 
 // place returns a source without the directories of the machine that makes the site.
 func place(source string) string {
-	if strings.Contains(source, "://") {
+	if strings.Contains(source, "://") || !filepath.IsAbs(source) && !path.IsAbs(source) {
 		return clean(source)
 	}
 	return clean(path.Base(filepath.ToSlash(source)))
@@ -152,7 +150,7 @@ func count(n int) string {
 
 func entryOf(x *audit.Inspected, p *audit.Package, slug string, icon *findings.Image) entry {
 	e := entry{Href: dir(slug) + "/" + indexName, Name: clean(p.Name), Version: "–", Reaches: "not known",
-		Webhooks: "–", CRDs: "–", Tags: unknown}
+		Webhooks: "–", CRDs: "–", Tags: "un"}
 	if slug != plainSlug(p.Name) {
 		e.Source = place(p.Source)
 	}
@@ -229,7 +227,7 @@ func totals(entries []entry, report *audit.Report) []tile {
 		out = append(out, tile{Name: name, Text: n})
 	}
 	for _, t := range []tile{{"ev", "may do everything", ""}, {"as", "read all Secrets", ""}, {"wr", "write RBAC", ""},
-		{"no", "namespaced only", ""}, {"de", "deprecated", ""}, {unknown, "permissions not known", ""}} {
+		{"no", "namespaced only", ""}, {"de", "deprecated", ""}, {"un", "permissions not known", ""}} {
 		if n := tagged(t.Tag); n > 0 {
 			t.Text = fmt.Sprint(n)
 			out = append(out, t)

@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"fmt"
 	"path"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -328,22 +327,11 @@ func created(csv *v1alpha1.ClusterServiceVersion) string {
 
 // bundle returns what a command reads a release from: its image, or the directory or catalog that the site is made of.
 func (m *making) bundle(r *audit.Release) string {
-	if image := m.pkg.ImageOf(r); image != "" {
-		return text.Shell("oci://" + clean(image))
+	if from := m.pkg.Origin(r); from != "" {
+		return text.Shell(place(from))
 	}
-	if dir := r.Directory(); dir != "" {
-		return text.Shell(local(dir))
-	}
-	return text.Shell("catalog:"+local(m.pkg.Source)) + " --package " + text.Shell(clean(m.pkg.Name)) +
+	return text.Shell("catalog:"+place(m.pkg.Source)) + " --package " + text.Shell(clean(m.pkg.Name)) +
 		" --version " + text.Shell(clean(r.Version))
-}
-
-// local returns a path as it was given. The page does not tell where a directory is on the machine that makes it.
-func local(name string) string {
-	if path.IsAbs(name) || filepath.IsAbs(name) {
-		return place(name)
-	}
-	return clean(name)
 }
 
 // install shows how the operator gets into a repository that Argo CD or Flux applies.

@@ -2,11 +2,9 @@ package history
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/picture"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/permissions"
@@ -41,8 +39,8 @@ const chartStyle = `.chart text{font:12px system-ui,sans-serif;fill:#1b1f24}` +
 type chart struct {
 	*History
 	*picture.SVG
-	width  int
-	legend []string // of what is drawn
+	width int
+	drawn map[string]bool // classes of cells
 }
 
 // x returns where a release begins. The releases share the width.
@@ -57,8 +55,8 @@ func (h *History) picture() *picture.SVG {
 	width := max(min(n*widest, wide), n*narrow)
 	bottom := top + height
 	title := text.Brief("Permissions of " + h.title())
-	c := &chart{History: h, width: width, SVG: &picture.SVG{Title: title, Class: "chart", Style: chartStyle,
-		Width: left + width + right, Height: bottom + 20 + len(permissions.Dangerous)*rowHeight + labels}}
+	c := &chart{h, &picture.SVG{Title: title, Class: "chart", Style: chartStyle, Width: left + width + right,
+		Height: bottom + 20 + len(permissions.Dangerous)*rowHeight + labels}, width, map[string]bool{}}
 	c.Rect("page", 0, 0, c.Width, c.Height, 0)
 	c.Text(picture.Label{X: 16, Y: 22, Text: title})
 	c.curve(bottom)
@@ -115,14 +113,18 @@ func (c *chart) curve(bottom int) {
 func (c *chart) stripe(topic, y int) {
 	title := c.Topics[topic].Title
 	c.Text(picture.Label{X: left - 8, Y: y + 15, Anchor: "end", Text: text.Brief(title)})
+	classes := map[string]string{absent: "no", "the cluster": "all"}
 	for from := 0; from < len(c.Releases); {
 		to := from + 1
 		cell := c.Releases[from].Cells[topic]
 		for to < len(c.Releases) && c.Releases[to].Cells[topic] == cell {
 			to++
 		}
-		class, legend := reached(cell)
-		c.legend = lists.Add(c.legend, legend)
+		class, ok := classes[cell.Value]
+		if !ok {
+			class = "some"
+		}
+		c.drawn[class] = true
 		since := c.Releases[from].label(c.History)
 		if last := c.Releases[to-1].label(c.History); last != since {
 			since += " to " + last
@@ -152,17 +154,11 @@ func (c *chart) versions(y int) {
 		c.Text(picture.Label{Class: "quiet", X: c.middle(i) + 4, Y: y + 16, Rotate: -60, Anchor: "end",
 			Text: text.Shorten(r.label(c.History), 20)})
 	}
-	explained := slices.DeleteFunc(slices.Sorted(slices.Values(c.legend)), func(s string) bool { return s == "" })
-	c.Text(picture.Label{Class: "quiet", X: 16, Y: y + labels - 10, Text: strings.Join(explained, "; ")})
-}
-
-// reached returns the class of a cell, and what the legend says of it.
-func reached(cell Cell) (class, legend string) {
-	switch cell.Value {
-	case absent:
-		return "no", ""
-	case "the cluster":
-		return "all", "red: the cluster"
+	var legend []string
+	for _, l := range [][2]string{{"all", "red: the cluster"}, {"some", "yellow: namespaces or names"}} {
+		if c.drawn[l[0]] {
+			legend = append(legend, l[1])
+		}
 	}
-	return "some", "yellow: namespaces or names"
+	c.Text(picture.Label{Class: "quiet", X: 16, Y: y + labels - 10, Text: strings.Join(legend, "; ")})
 }
