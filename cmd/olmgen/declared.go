@@ -373,7 +373,7 @@ func (f *renderFlags) refuseRenderFlags(cmd *cobra.Command, what string, allowed
 		_, option := f.options.Option(flag.Name)
 		if wrong == nil && option && !slices.Contains(allowed, flag.Name) {
 			wrong = &usageError{fmt.Sprintf("--%s is for a SOURCE, and %s", flag.Name, what),
-				"see " + cmd.CommandPath() + " --help"}
+				seeHelp(cmd)}
 		}
 	})
 	return wrong

@@ -35,12 +35,12 @@ func refuseEmpty(flags *pflag.FlagSet) {
 }
 
 // flagError returns the error of usage for a flag that is unknown or has a wrong value.
-func flagError(cmd *cobra.Command, err error) error {
+func flagError(cmd *cobra.Command, args []string, err error) error {
 	value, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok {
 		said := err.Error()
 		return &usageError{strings.ToLower(said[:1]) + said[1:],
-			nearFlag(cmd, err) + "see " + cmd.CommandPath() + " --help"}
+			nearFlag(cmd, args, err) + seeHelp(cmd)}
 	}
 	name, cause := "--"+value.GetFlag().Name, value.Unwrap()
 	_, number := errors.AsType[*strconv.NumError](err)
@@ -53,7 +53,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	case manifest.HintOf(err) != "":
 		return &usageError{name + ": " + cause.Error(), manifest.HintOf(err)}
 	}
-	return &usageError{err.Error(), "see " + cmd.CommandPath() + " --help"}
+	return &usageError{err.Error(), seeHelp(cmd)}
 }
 
 // readNamed reads a file that a flag names. wanted says what the file is, for who names another one.

@@ -225,7 +225,7 @@ func newConvert() *cobra.Command {
 func (f *convertFlags) run(cmd *cobra.Command, dirs []string) error {
 	dir := dirs[0]
 	if f.output == "" || f.output == "-" {
-		return &usageError{"-o needs a directory", "see " + cmd.CommandPath() + " --help"}
+		return &usageError{"-o needs a directory", "write -o DIR; " + seeHelp(cmd)}
 	}
 	if err := checkNotRead(f.output, dirs); err != nil {
 		return err

@@ -10,6 +10,8 @@ import (
 	"math"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -159,7 +161,7 @@ func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
 	if declared, ok := errors.AsType[*source.RenderConfigError](err); ok {
 		hint = declaredHint(cmd, declared.File)
 	}
-	sayOn(stderr, "", hint, "%s", text)
+	sayOn(stderr, "", lead(cmd, err, text, hint), "%s", text)
 }
 
 // flagsOf returns how a command calls options: by its flags, if it has them.
@@ -242,7 +244,7 @@ func newRoot(args ...string) *cobra.Command {
 	root := command("olmgen", "Render operator bundles as plain Kubernetes manifests", unknownCommand, help)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	describe(root, root.Name())
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, args, err) })
 	new(globalFlags).register(root)
 	refuseEmpty(root.PersistentFlags())
 	root.Version = versionString()
@@ -295,43 +297,69 @@ func unknownCommand(cmd *cobra.Command, given []string) error {
 	if len(given) == 0 {
 		return nil
 	}
-	hint := "see " + cmd.CommandPath() + " --help"
 	near := text.DidYouMean(given[0], namesOf(cmd.Commands()))
-	if meant := elsewhere[given[0]]; meant != "" && !cmd.HasParent() {
+	if meant := elsewhere[given[0]]; meant != "" {
 		near = meant + ";"
+	} else if paths := pathsOf(cmd.Root(), given[0]); len(paths) > 0 {
+		near = "did you mean " + text.Or(paths) + "?"
 	}
-	return &usageError{fmt.Sprintf("unknown command %q", given[0]), strings.TrimSpace(near + " " + hint)}
+	return &usageError{fmt.Sprintf("unknown command %q", given[0]), strings.TrimSpace(near + " " + seeHelp(cmd))}
 }
+
+// pathsOf returns the commands below root that have a name.
+func pathsOf(root *cobra.Command, name string) (paths []string) {
+	for _, c := range root.Commands() {
+		if c.Name() == name && c.HasParent() {
+			paths = append(paths, c.CommandPath())
+		}
+		paths = append(paths, pathsOf(c, name)...)
+	}
+	return paths
+}
+
+func seeHelp(cmd *cobra.Command) string { return "see " + cmd.CommandPath() + " --help" }
+
+// writeUsage is the hint for a command line that lacks an argument, or has one too many.
+func writeUsage(cmd *cobra.Command) string {
+	return "write " + strings.TrimSuffix(cmd.UseLine(), " [flags]") + "; " + seeHelp(cmd)
+}
+
+const (
+	rendersHere = "olmgen render writes the objects"
+	noCluster   = "olmgen changes no cluster: olmgen render BUNDLE | kubectl apply --server-side -f -"
+	removes     = "olmgen changes no cluster: olmgen render BUNDLE | kubectl delete -f -"
+	listsHere   = "olmgen catalog audit CATALOG lists the packages of a catalog"
+	fromCluster = "olmgen reads no cluster: olmgen adopt --print-kubectl prints the command that makes a dump of one"
+)
 
 // elsewhere says what does here what commands of other tools do: helm, terraform, operator-sdk, opm and kubectl.
 var elsewhere = map[string]string{
-	"template":  "olmgen render writes the objects",
-	"generate":  "olmgen render writes the objects",
-	"build":     "olmgen render writes the objects",
-	"plan":      "olmgen render -o DIR --dry-run lists what would change, olmgen diff compares two releases",
-	"bundle":    "olmgen validate BUNDLE says whether a bundle is right",
-	"apply":     "olmgen changes no cluster: olmgen render BUNDLE | kubectl apply --server-side -f -",
-	"install":   "olmgen changes no cluster: olmgen render BUNDLE | kubectl apply --server-side -f -",
-	"uninstall": "olmgen changes no cluster: see docs/uninstall.md",
-	"upgrade":   "olmgen update takes the operators of a RenderConfig to their next versions",
-	"list":      "olmgen catalog audit lists the packages of a catalog",
-	"search":    "olmgen catalog audit lists the packages of a catalog",
+	"template": rendersHere, "generate": rendersHere, "build": rendersHere,
+	"plan":   "olmgen render -o DIR --dry-run lists what would change, olmgen diff compares two releases",
+	"bundle": "olmgen validate BUNDLE says whether a bundle is right",
+	"apply":  noCluster, "install": noCluster,
+	"uninstall": removes, "delete": removes, "remove": removes,
+	"upgrade": "olmgen update takes the operators of a RenderConfig to their next versions",
+	"list":    listsHere, "ls": listsHere, "search": listsHere,
+	"get": fromCluster, "describe": fromCluster, "dump": fromCluster,
 }
 
 // nearFlag returns what to do about an unknown flag: mostly the one that was probably meant.
-func nearFlag(cmd *cobra.Command, err error) string {
+func nearFlag(cmd *cobra.Command, args []string, err error) string {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return ""
 	}
 	given := unknown.GetSpecifiedName()
 	switch {
-	case (given == "o" || given == "output-format") && cmd.Flags().Lookup("format") != nil:
-		return "did you mean --format? "
+	case (given == "o" || strings.HasPrefix(given, "output")) && cmd.Flags().Lookup("format") != nil:
+		return "write " + asFormat(cmd, outputIn(args)) + "; "
 	case given == "package" && strings.HasPrefix(cmd.Use, cmd.Name()+" PACKAGE"):
 		return "write the package without --package; "
 	case len(given) < 2:
 		return ""
+	case slices.Contains(formatsOf(cmd), given):
+		return "write --format " + given + "; "
 	}
 	if cmd.Name() == "render" && (given == "shard" || given == "merge") {
 		return "leave out --shard and --merge: one process waits for many registries at the same time; "
@@ -348,6 +376,43 @@ func nearFlag(cmd *cobra.Command, err error) string {
 		return "did you mean --" + near + "? "
 	}
 	return ""
+}
+
+// formatsOf returns the values of --format, none if a command does not have it.
+func formatsOf(cmd *cobra.Command) []string {
+	if f := cmd.Flags().Lookup("format"); f != nil {
+		return text.Words(f.Value.(filledValue).Value.(*enumValue[findings.Format]).allowed)
+	}
+	return nil
+}
+
+// outputIn returns the value that a command line gives to -o or --output, or "".
+func outputIn(args []string) string {
+	for i, arg := range args {
+		name, value, _ := strings.Cut(arg, "=")
+		switch {
+		case strings.HasPrefix(name, "--output") || name == "-o":
+			return cmp.Or(value, strings.Join(args[min(i+1, len(args)):min(i+2, len(args))], ""))
+		case strings.HasPrefix(arg, "-o"):
+			return arg[len("-o"):]
+		}
+	}
+	return ""
+}
+
+// asFormat returns what to write in place of -o, which commands that print a report do not have: in kubectl its value
+// is a format.
+func asFormat(cmd *cobra.Command, value string) string {
+	formats := formatsOf(cmd)
+	if slices.Contains(formats, value) {
+		return "--format " + value
+	}
+	ends := strings.TrimPrefix(filepath.Ext(value), ".")
+	format := cmp.Or(map[string]string{"md": "markdown", "yml": "yaml", "mmd": "mermaid", "txt": "text"}[ends], ends)
+	if !slices.Contains(formats, format) {
+		format = "FORMAT"
+	}
+	return "--format " + format + " > " + text.Shell(cmp.Or(value, "FILE"))
 }
 
 // insteadOf returns what to write in place of a flag of another command, or "".
@@ -440,11 +505,10 @@ const many = math.MaxInt
 func args(min, max int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, given []string) error {
 		if len(given) < min {
-			return &usageError{what + " is missing", "see " + cmd.CommandPath() + " --help"}
+			return &usageError{what + " is missing", writeUsage(cmd)}
 		}
 		if len(given) > max {
-			return &usageError{fmt.Sprintf("one argument too many: %q", given[max]),
-				"see " + cmd.CommandPath() + " --help"}
+			return &usageError{fmt.Sprintf("one argument too many: %q", given[max]), writeUsage(cmd)}
 		}
 		return nil
 	}

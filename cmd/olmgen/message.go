@@ -167,7 +167,7 @@ func (f *globalFlags) register(root *cobra.Command) {
 	offer(root, "color", text.Words(modes))
 	root.PersistentPreRunE = func(cmd *cobra.Command, given []string) error {
 		if slices.Contains(given, "") && !strings.HasPrefix(cmd.Name(), cobra.ShellCompRequestCmd) { // asks for words
-			return &usageError{"an argument is empty", "see " + cmd.CommandPath() + " --help"}
+			return &usageError{"an argument is empty", seeHelp(cmd)}
 		}
 		if f.quiet {
 			root.SetErr(&quietWriter{w: root.ErrOrStderr()})

@@ -388,7 +388,7 @@ func (f *lintFlags) list(cmd *cobra.Command, paths []string) error {
 	case findings.JSON:
 		return findings.WriteJSON(cmd.OutOrStdout(), rules)
 	}
-	return &usageError{"--list-rules prints text or json", "see " + cmd.CommandPath() + " --help"}
+	return &usageError{"--list-rules prints text or json", seeHelp(cmd)}
 }
 
 func printRules(w io.Writer, rules []policy.Rule) error {
