@@ -189,7 +189,7 @@ func (f *catalogAuditFlags) set(cmd *cobra.Command, refs []string) (*audit.Set, 
 	}
 	t, err := f.roots.read(cmd, f.trees, tree.Options{})
 	if err == nil {
-		err = requireObjects(t)
+		err = requireObjects(t, f.trees...)
 	}
 	if err != nil {
 		return nil, err

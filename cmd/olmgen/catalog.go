@@ -206,7 +206,7 @@ func (f *resolveFlags) tree(cmd *cobra.Command, paths []string) (*tree.Tree, err
 	if err != nil {
 		return nil, err
 	}
-	return t, requireObjects(t)
+	return t, requireObjects(t, paths...)
 }
 
 // sayPolicies names the OperatorPolicies that install nothing, or of which nobody can say what they install.

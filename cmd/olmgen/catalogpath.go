@@ -56,6 +56,10 @@ var pathProfiles = []generate.Profile{generate.ProfileSubscription, generate.Pro
 
 func (f *pathFlags) run(cmd *cobra.Command, args []string) error {
 	path, err := f.path(cmd, args[0])
+	if err != nil && len(f.catalogs) > 0 && manifest.HintOf(err) == "" {
+		dir := f.catalogs[0][strings.LastIndexByte(f.catalogs[0], '=')+1:]
+		return manifest.WithHint(err, "olmgen catalog audit "+text.Shell(dir)+" lists the packages of a catalog")
+	}
 	if err != nil {
 		return err
 	}

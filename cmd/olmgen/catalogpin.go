@@ -167,7 +167,7 @@ func (f *pinFlags) read(cmd *cobra.Command, paths []string, o *pin.Options) (err
 		return err
 	}
 	saySkipped(cmd, o.Tree)
-	if err := requireObjects(o.Tree); err != nil {
+	if err := requireObjects(o.Tree, paths...); err != nil {
 		return err
 	}
 	if len(o.Tree.Faults) > 0 {
@@ -201,6 +201,8 @@ func (f *pinFlags) deliver(cmd *cobra.Command, p *pin.Pin, err error) error {
 		if unknown.OfCatalog() {
 			err = manifest.WithHint(err,
 				"--catalog has the content: NAMESPACE/NAME=DIR of a CatalogSource, NAME=DIR of a ClusterCatalog")
+		} else {
+			err = manifest.WithHint(err, "olmgen check says more of what OLM does with them")
 		}
 	}
 	for _, n := range p.Notes {

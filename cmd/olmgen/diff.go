@@ -286,7 +286,7 @@ func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Opt
 		for _, e := range t.Strays {
 			warn(cmd, "%v", e)
 		}
-		if err := requireObjects(t); err != nil {
+		if err := requireObjects(t, f.crs...); err != nil {
 			return err
 		}
 		o.CRDs.Objects, o.Unread = t.Objects, t.Unread()
@@ -296,7 +296,7 @@ func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Opt
 		if err != nil {
 			return err
 		}
-		if err := requireObjects(t); err != nil {
+		if err := requireObjects(t, f.trees...); err != nil {
 			return err
 		}
 		saySkipped(cmd, t)
@@ -404,7 +404,7 @@ func (f *diffFlags) readTrees(cmd *cobra.Command, sides *[2]side) (err error) {
 			return err
 		}
 		if s.Ref == tree.Stdin || !s.old && f.git == "" { // of Git, both have one path, which one of them can lack
-			if err := requireObjects(s.tree); err != nil {
+			if err := requireObjects(s.tree, s.Ref); err != nil {
 				return fmt.Errorf("%s: %w", s.Name, err)
 			}
 		}

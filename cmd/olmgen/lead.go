@@ -1,8 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,23 +35,29 @@ const (
 	aKustomization material = "a Kustomization"
 	aChart         material = "a Helm chart"
 	aDump          material = "a dump"
+	aPolicy        material = "a policy of olmgen lint"
 	objects        material = "Kubernetes objects"
 )
 
-// words are those of a usage line for what is read: what stands in their place, and what explains it.
+// words are those of a usage line for what is read, and the flags that name the same: what stands in their place, and
+// what explains it.
 var words = map[string]struct {
 	takes []material
 	tip   string
+	same  string // of a flag
 }{
-	"SOURCE":  {[]material{aBundle}, `"olmgen help sources" explains what a SOURCE is`},
-	"TREE":    {inTrees, `"olmgen help trees" explains what a TREE is`},
-	"PATH":    {inTrees, `"olmgen help trees" explains what is read`},
-	"OLD":     {append(inTrees, aBundle), `"olmgen help sources" and "olmgen help trees" explain what is read`},
-	"CATALOG": {[]material{aCatalog, aBundle}, `"olmgen help sources" explains what a CATALOG is`},
-	"DIR":     {[]material{aCatalog, aBundle}, `"olmgen help sources" explains what is read`},
-	"DUMP":    {[]material{aDump}, `"olmgen adopt --print-kubectl" prints the command that makes a dump`},
-	"PART":    {nil, `"olmgen catalog audit --shard" and "olmgen catalog site --shard" write parts`},
-	"-f":      {[]material{aConfig}, `"olmgen init" writes a RenderConfig, "olmgen help config" explains it`},
+	"SOURCE":  {takes: []material{aBundle}, tip: `"olmgen help sources" explains what a SOURCE is`},
+	"TREE":    {takes: inTrees, tip: `"olmgen help trees" explains what a TREE is`},
+	"PATH":    {takes: inTrees, tip: `"olmgen help trees" explains what is read`},
+	"OLD":     {takes: append(inTrees, aBundle), tip: `"olmgen help sources" and "olmgen help trees" explain both`},
+	"CATALOG": {takes: []material{aCatalog, aBundle}, tip: `"olmgen help sources" explains what a CATALOG is`},
+	"DIR":     {takes: []material{aCatalog, aBundle}, tip: `"olmgen help sources" explains what is read`},
+	"DUMP":    {takes: []material{aDump}, tip: `"olmgen adopt --print-kubectl" prints the command that makes a dump`},
+	"PART":    {tip: `"olmgen catalog audit --shard" and "olmgen catalog site --shard" write parts`},
+	"FILE": {takes: []material{aConfig},
+		tip: `"olmgen init" writes a RenderConfig, "olmgen help config" explains it`},
+	"config": {same: "FILE"}, "catalog": {same: "CATALOG"}, "tree": {same: "TREE"}, "crs": {same: "TREE"},
+	"since": {same: "DUMP"}, "verify": {same: "DUMP"},
 }
 
 var inTrees = []material{objects, aDump, aKustomization, aChart}
@@ -72,7 +78,7 @@ var leading = lazy.Regexp(`olmgen [a-z]|(?:^|[ ("])--?[a-z]`)
 // lead returns the hint of an error about a path of the command line. One that names neither a command nor a flag gets
 // what leads on: the command that reads what is there, or what explains what this command reads.
 func lead(cmd *cobra.Command, err error, said, hint string) string {
-	if leading().MatchString(hint) {
+	if _, usage := errors.AsType[*usageError](err); usage || leading().MatchString(hint) {
 		return hint
 	}
 	if errors.Is(err, syscall.ENOSPC) {
@@ -82,64 +88,90 @@ func lead(cmd *cobra.Command, err error, said, hint string) string {
 		}
 		return hint
 	}
-	path, flag := faulty(cmd, said)
-	if path == "" {
-		return hint
-	}
-	word := cmp.Or(map[string]string{"config": "-f", "catalog": "CATALOG"}[flag], wordOf(cmd))
-	is, file := materialOf(path)
-	known, explained := words[word]
+	at, byName := faulty(cmd, said)
 	switch {
-	case slices.Contains(known.takes, is):
+	case at.path == "" && strings.HasPrefix(said, tree.StdinFile): // of a command that reads nothing else
+		return joined(hint, seeHelp(cmd)+": -f of olmgen render reads a RenderConfig")
+	case at.path == "":
 		return hint
-	case path == tree.Stdin && word == "SOURCE":
-		return joined(hint, "- is a tar archive of a bundle; olmgen check - reads YAML")
-	case is != "":
-		return joined(hint, reader(cmd, is, file))
-	case flag != "" && word == wordOf(cmd):
-		f := cmd.Flags().Lookup(flag)
-		_, usage := flagName(f)
-		return joined(hint, "--"+flag+": "+usage)
-	case explained:
-		return joined(hint, known.tip)
 	}
-	return hint
+	known := words[at.word]
+	is, named := materialOf(at.path)
+	whole, kind := isWhole(err)
+	switch accepted := slices.Contains(known.takes, is); {
+	case at.path == tree.Stdin && at.word == "SOURCE":
+		return joined(hint, "- is a tar archive of a bundle; olmgen check - reads YAML")
+	case at.word == "" && whole && kind: // what it lacks of the right kind is no next step
+		return explained(cmd, at.flag)
+	case at.word == "":
+		return joined(hint, explained(cmd, at.flag))
+	case accepted && (!whole || !byName):
+		return hint
+	case is != "" && !accepted:
+		return joined(hint, reader(cmd, is, named))
+	}
+	return joined(hint, known.tip)
+}
+
+// isWhole reports whether an error is about all of a file, or about its kind alone, and not about a field.
+func isWhole(err error) (whole, kind bool) {
+	e, ok := errors.AsType[*manifest.Error](err)
+	if !ok {
+		return true, false
+	}
+	kind = e.Field == "kind" || e.Field == "apiVersion"
+	return e.Line == 0 || e.Syntax || e.Field == "" || kind, kind
 }
 
 func joined(hints ...string) string {
 	return strings.Join(slices.DeleteFunc(hints, func(h string) bool { return h == "" }), "; ")
 }
 
-// faulty returns the path of the command line that an error is about, and the flag that names it, or none.
-func faulty(cmd *cobra.Command, said string) (path, flag string) {
-	about, rest, ok := strings.Cut(said, ": ")
-	if !ok || !strings.HasPrefix(about, "--") {
-		rest = said
+// explained returns what explains a flag: its topic, or its line of the help.
+func explained(cmd *cobra.Command, flag string) string {
+	f := cmd.Flags().Lookup(flag)
+	if topic := config.TopicOf(f); hasTopic(string(topic)) {
+		return fmt.Sprintf("olmgen help %s explains --%s", topic, flag)
 	}
-	first := ""
-	names := func(path string) bool {
-		if path == tree.Stdin {
-			path = "st" // of stdin, or of standard input
-		}
-		return strings.HasPrefix(rest, filepath.ToSlash(path)) || strings.HasPrefix(rest, path)
+	_, usage := flagName(f)
+	return "--" + flag + ": " + usage
+}
+
+// inputPath is a path of the command line, with the flag that names it and the word for what it is, if it has them.
+type inputPath struct{ path, flag, word string }
+
+// faulty returns the path that an error is about: the one that it names, or the first that the command does not read.
+func faulty(cmd *cobra.Command, said string) (at inputPath, byName bool) {
+	var all []inputPath
+	about, rest, ok := strings.Cut(strings.TrimPrefix(said, "--"), ": ")
+	if ok = ok && cmd.Flags().Changed(about); !ok {
+		rest = strings.TrimPrefix(said, source.KindPackageManifest+":")
 	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		for _, value := range valuesOf(f) {
-			value = value[strings.LastIndexByte(value, '=')+1:]
-			if path == "" && names(value) {
-				path, flag = value, f.Name
+			at := inputPath{value[strings.LastIndexByte(value, '=')+1:], f.Name, words[f.Name].same}
+			if all = append(all, at); ok && f.Name == about {
+				all = slices.Insert(all, 0, at)
 			}
 		}
 	})
-	for _, given := range cmd.Flags().Args() {
-		if path == "" && names(given) {
-			path = given
-		}
-		if _, err := os.Stat(given); err == nil || given == tree.Stdin {
-			first = cmp.Or(first, given)
+	for _, arg := range cmd.Flags().Args() {
+		all = append(all, inputPath{path: arg, word: wordOf(cmd)})
+	}
+	for i, at := range all {
+		if ok && i == 0 || strings.HasPrefix(rest, filepath.ToSlash(at.path)) || strings.HasPrefix(rest, at.path) ||
+			at.path == tree.Stdin && (strings.HasPrefix(rest, tree.StdinFile) || strings.HasPrefix(rest, "standard input")) {
+			return at, true
 		}
 	}
-	return cmp.Or(path, first), flag
+	for _, at := range all {
+		is, _ := materialOf(at.path)
+		_, err := os.Stat(at.path)
+		if (err == nil || at.path == tree.Stdin) && at.word != "" && !slices.Contains(words[at.word].takes, is) {
+			return at, false
+		}
+	}
+	return inputPath{}, false
 }
 
 // valuesOf returns the texts that a flag has been given.
@@ -167,6 +199,8 @@ func reader(cmd *cobra.Command, is material, path string) string {
 	case aDump:
 		return "olmgen adopt " + quoted + " makes a RenderConfig of a dump, olmgen check " + quoted +
 			" says what OLM does with it"
+	case aPolicy:
+		return "olmgen lint . --policy " + quoted + " judges a TREE by it"
 	}
 	return "olmgen check " + quoted + " says what OLM does with it"
 }
@@ -186,6 +220,11 @@ func materialOf(path string) (is material, named string) {
 		return is, belongsTo(is, path)
 	case source.IsBundleDir(path):
 		return aBundle, path
+	}
+	for _, name := range append(kustomization.Names(), "Chart.yaml") {
+		if is, _ := materialOf(filepath.Join(path, name)); is != "" {
+			return is, path
+		}
 	}
 	for _, pattern := range []string{"*", "*/*"} {
 		files, _ := filepath.Glob(filepath.Join(path, pattern))
@@ -231,6 +270,8 @@ func materialIn(file string, data []byte) (first *manifest.Object, is material, 
 		return first, aKustomization, ""
 	case base == "Chart.yaml" && first.Kind == "":
 		return first, aChart, ""
+	case first.APIVersion == config.APIVersion:
+		return first, map[string]material{"Policy": aPolicy}[first.Kind], "kind"
 	case first.Kind == "" || first.APIVersion == "":
 		return first, "", ""
 	case first.Kind == v1alpha1.ClusterServiceVersionKind && dir == "manifests":
@@ -244,7 +285,7 @@ func materialIn(file string, data []byte) (first *manifest.Object, is material, 
 // otherThanConfig returns an error that says what a file is that was taken for a RenderConfig; nil if it is not known.
 func otherThanConfig(file string, data []byte) error {
 	first, is, at := materialIn(file, data)
-	if is == "" || is == aConfig || strings.HasPrefix(config.APIVersion, first.Group()+"/") {
+	if is == "" || is == aConfig {
 		return nil
 	}
 	what := string(is)

@@ -147,16 +147,19 @@ type foundError struct{ msg string }
 func (e *foundError) Error() string { return e.msg }
 
 // requireObjects returns an error if a tree has nothing to check: an empty pipe must not look like a passed check.
-func requireObjects(t *tree.Tree) error {
+func requireObjects(t *tree.Tree, paths ...string) error {
 	if len(t.Objects)+len(t.Faults)+len(t.Unknown()) > 0 || t.Waits() {
 		return nil
 	}
-	read := text.Count(t.Files, "file")
+	read, hint := text.Count(t.Files, "file"), "check that the command before the pipe succeeded"
+	if !slices.Contains(paths, tree.Stdin) {
+		hint = "" // lead looks at what is there
+	}
 	if n := len(t.Skipped); n > 0 {
+		hint = `"olmgen help trees" explains what is read, of charts too`
 		read += ", " + strconv.Itoa(n) + " skipped: " + t.Skipped[0].Path + ": " + t.Skipped[0].Why
 	}
-	return manifest.WithHint(fmt.Errorf("no Kubernetes objects (read %s)", read),
-		"check the paths; for -, check that the command before the pipe succeeded")
+	return manifest.WithHint(fmt.Errorf("no Kubernetes objects (read %s)", read), hint)
 }
 
 // enumValue is a flag that takes one of a few words.

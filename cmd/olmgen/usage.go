@@ -333,7 +333,7 @@ func unknownTopic(parent *cobra.Command, given []string) error {
 	hint := strings.TrimSpace(text.DidYouMean(given[0], names) + " see olmgen --help and olmgen help topics")
 	if flag := newRender().Flags().Lookup(strings.TrimLeft(given[0], "-")); flag != nil {
 		if topic := config.TopicOf(flag); hasTopic(string(topic)) {
-			hint = fmt.Sprintf("olmgen help %s explains --%s", topic, flag.Name)
+			hint = explained(newRender(), flag.Name)
 		}
 	}
 	return &usageError{fmt.Sprintf("no command or topic is called %q", given[0]), hint}

@@ -217,7 +217,7 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	if err := requireObjects(t); err != nil {
+	if err := requireObjects(t, paths...); err != nil {
 		return err
 	}
 	given, err := f.catalogs.given(cmd, f.network, t)
@@ -322,7 +322,7 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 	if len(t.Objects)+len(t.Faults) == 0 && len(t.Failed) > 0 {
 		return t.Failed[0]
 	}
-	if err := requireObjects(t); err != nil {
+	if err := requireObjects(t, paths...); err != nil {
 		return err
 	}
 	for _, err := range t.Failed {

@@ -379,7 +379,7 @@ func ofPlace(p *config.CatalogPlace, b config.Bundle, profile generate.Profile) 
 	case p.Why != nil && p.Catalog != nil:
 		return o, o.refuse(p.Why.Error(), "", "")
 	case p.Why != nil:
-		return o, o.refuse(p.Why.Error(), "a pin is made of operators whose source is catalog:DIR", fieldSource)
+		return o, o.refuse(p.Why.Error(), "name a catalog, as \"olmgen init catalog:DIR\" does", fieldSource)
 	}
 	if b.Version != "" {
 		o.Approved, o.By = p.Bundle.Name, "version"
