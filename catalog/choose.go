@@ -134,7 +134,7 @@ func (c *Catalog) onlyPackage(name string) (*Package, error) {
 	case len(c.AllNames()) == 0:
 		return nil, errNotCatalog
 	case name != "":
-		return nil, fmt.Errorf("no package %s; there are %s", quote(name), text.Names(c.AllNames()))
+		return nil, unknown(name, c.AllNames(), "no package")
 	case len(names) > 1:
 		return nil, hint(fmt.Errorf("the catalog has %d packages", len(names)), "choose a package: %s",
 			text.Names(names))
@@ -151,8 +151,7 @@ func (p *Package) ChannelOrDefault(name string) (*Channel, error) {
 	if ch := p.Channel(name); ch != nil {
 		return ch, nil
 	}
-	return nil, fmt.Errorf("package %s has no channel %s; there are %s", quote(p.Name), quote(name),
-		text.Names(p.channelNames()))
+	return nil, unknown(name, p.channelNames(), "package %s has no channel", quote(p.Name))
 }
 
 func (p *Package) channelNames() []string {
@@ -207,8 +206,7 @@ func (p *Package) byVersion(channel, version string) (Choice, error) {
 		where = "channel " + quote(channel) + " of " + where
 	}
 	if len(found) == 0 {
-		return Choice{}, fmt.Errorf("%s has no bundle with version or name %s; there are %s",
-			where, quote(version), text.Names(versions))
+		return Choice{}, unknown(version, versions, "%s has no bundle with version or name", where)
 	}
 	names := lists.Map(found, func(c Choice) string { return c.Bundle.Name })
 	err := fmt.Errorf("%s has %d bundles with version %s: %s", where, len(found), version, text.Names(names))

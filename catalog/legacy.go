@@ -194,8 +194,7 @@ func (p *legacyPackage) choose(channel, version string) (*legacyVersion, error) 
 	i := slices.IndexFunc(p.channels, func(c legacyChannel) bool { return c.Name == channel })
 	switch {
 	case i < 0 && channel != "":
-		return nil, fmt.Errorf("package %s has no channel %s; there are %s",
-			quote(p.name), quote(channel), text.Names(p.channelNames()))
+		return nil, unknown(channel, p.channelNames(), "package %s has no channel", quote(p.name))
 	case i < 0 && version == "":
 		err := fmt.Errorf("package %s has no default channel", quote(p.name))
 		return nil, hint(err, "choose a channel: %s", text.Names(p.channelNames()))
@@ -212,7 +211,7 @@ func (p *legacyPackage) choose(channel, version string) (*legacyVersion, error) 
 		}
 		all = append(all, v.version())
 	}
-	return nil, fmt.Errorf("package %s has no version %s; there are %s", quote(p.name), quote(version), text.Names(all))
+	return nil, unknown(version, all, "package %s has no version", quote(p.name))
 }
 
 // isNamed reports whether name is the version, its CSV or its directory.
@@ -294,7 +293,7 @@ func (r *legacyReader) manifest() (*legacyPackage, error) {
 		err := fmt.Errorf("%s: there is no package manifest (*.package.yaml with packageName and channels)", r.dir)
 		return nil, hint(err, "name the directory of one package")
 	case len(found) == 0:
-		return nil, fmt.Errorf("%s: no package %s; there is %s", r.dir, quote(r.options.Package), text.Names(list))
+		return nil, unknown(r.options.Package, list, "%s: no package", r.dir)
 	case len(found) > 1:
 		err := fmt.Errorf("%s: the directory has %d package manifests: %s", r.dir, len(found), text.Names(list))
 		return nil, hint(err, "choose a package")

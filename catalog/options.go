@@ -8,6 +8,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
@@ -83,6 +84,12 @@ func (c *Cache) read(key string, fn func() (*Catalog, error)) (*Catalog, error) 
 
 func hint(err error, format string, args ...any) error {
 	return manifest.WithHint(err, fmt.Sprintf(format, args...))
+}
+
+// unknown returns an error with the known name that was probably meant.
+func unknown(got string, known []string, format string, args ...any) error {
+	err := fmt.Errorf(format+" %s; there are %s", append(args, quote(got), text.Names(known))...)
+	return manifest.WithHint(err, text.DidYouMean(got, known))
 }
 
 func quote(s string) string { return strconv.Quote(s) }

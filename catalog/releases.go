@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -138,8 +136,7 @@ func releasesOfPackage(ctx context.Context, dir string, o Options) ([]Release, e
 				open: func(context.Context) (*source.Source, error) { return p.open(v, o) }})
 	}
 	if len(list) == 0 {
-		return nil, hint(errors.New(dir+": package "+quote(p.name)+" has no channel "+quote(o.Channel)), "there are %s",
-			text.FirstOf(12, p.channelNames()))
+		return nil, unknown(o.Channel, p.channelNames(), "%s: package %s has no channel", dir, quote(p.name))
 	}
 	return list, nil
 }

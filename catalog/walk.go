@@ -10,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/base/watch"
 	"github.com/olmgen/olmgen/internal/whole/pipeline"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
@@ -27,6 +28,7 @@ type walk struct {
 // read calls add for each document of all YAML and JSON files. What an .indexignore file names is left out. An error of
 // add ends the walk; the returned error names its file and line.
 func (w *walk) read(ctx context.Context) error {
+	watch.Step(ctx, "reading "+w.files.Name("."), 0)
 	ignored, err := readIgnored(w.files.FS)
 	if err != nil {
 		return fmt.Errorf("%s: %w", w.files.Name("."), err)

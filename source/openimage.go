@@ -18,6 +18,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/base/watch"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -153,6 +154,7 @@ func pull(ctx context.Context, registry *registryTransport, ref string, o Option
 			return nil, err
 		}
 	}
+	watch.Step(ctx, "reading "+ref, 0)
 	puller, err := remote.NewPuller(remote.WithContext(ctx), remote.WithTransport(registry),
 		remote.WithAuthFromKeychain(o.Keychain), remote.WithUserAgent("olmgen"))
 	if err != nil {

@@ -142,9 +142,6 @@ func (f *catalogAuditFlags) run(cmd *cobra.Command, refs []string) error {
 			return err
 		}
 	}
-	step, done := progress(cmd.ErrOrStderr())
-	defer done()
-	f.options.Progress = step
 	set, err := f.set(cmd, refs)
 	if err != nil {
 		return err
@@ -251,9 +248,6 @@ func newCatalogSite() *cobra.Command {
 			if err := check(f.output, refs); err != nil {
 				return err
 			}
-			step, done := progress(cmd.ErrOrStderr())
-			defer done()
-			f.options.Progress = step
 			set, err := f.load(cmd, refs)
 			if err != nil {
 				return err

@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/print"
 	"github.com/olmgen/olmgen/manifest"
@@ -27,6 +28,7 @@ type pathFlags struct {
 	policy             generate.UpgradePolicy
 	format             findings.Format
 	network            fbc.Options
+	read               []*fbc.Catalog // those of the flags
 }
 
 func newCatalogPath() *cobra.Command {
@@ -67,7 +69,8 @@ func (f *pathFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if !path.Good() {
-		return &foundError{"the path does not reach " + cmp.Or(path.To, "the head")}
+		err := &foundError{"the path does not reach " + cmp.Or(path.To, "the head")}
+		return manifest.WithHint(err, f.notReleased(args[0], path.From))
 	}
 	return nil
 }
@@ -116,6 +119,20 @@ func (f *pathFlags) ofOLMv1(cmd *cobra.Command, pkg string) (*resolve.Path, erro
 		SelfCertified: f.policy == generate.UpgradeSelfCertified}, f.from, f.to)
 }
 
+// notReleased returns a hint if no catalog has the installed release: it may be a slip.
+func (f *pathFlags) notReleased(pkg, installed string) string {
+	var names []string
+	for _, c := range f.read {
+		if p := c.Packages[pkg]; p != nil {
+			names = slices.Concat(names, lists.Map(p.Bundles, func(b *fbc.Bundle) string { return b.Name }))
+		}
+	}
+	if installed == "" || slices.Contains(names, installed) {
+		return ""
+	}
+	return "--from: no release is " + installed + "; there are " + text.FirstOf(mostFields, names)
+}
+
 // open reads a catalog of --catalog, as far as a package needs it.
 func (f *pathFlags) open(cmd *cobra.Command, value, pkg string) (review.Content, *fbc.Catalog, error) {
 	c, err := review.ReadContent(value, f.profile == generate.ProfileClusterExtension, false)
@@ -125,6 +142,7 @@ func (f *pathFlags) open(cmd *cobra.Command, value, pkg string) (review.Content,
 	reader := review.ContentReader{Options: withInput(cmd, f.network)}
 	reader.Options.Only = []string{pkg}
 	read, err := reader.Read(cmd.Context(), c.Dir)
+	f.read = append(f.read, read.Catalog)
 	return c, read.Catalog, err
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/base/watch"
 	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/whole"
@@ -213,9 +214,7 @@ func (f *renderFlags) render(cmd *cobra.Command, d declaration) (r *config.Rende
 	if o.Change, err = f.narrow.change(cmd, d); err != nil {
 		return nil, err
 	}
-	bar, done := progress(cmd.ErrOrStderr())
-	defer done()
-	o.Progress = bar
+	o.Progress = func(total int) { watch.Step(cmd.Context(), "reading bundles", total) }
 	r, err = d.Render(cmd.Context(), o)
 	if err == nil && d.file == "" {
 		for _, opened := range r.Opened {

@@ -235,9 +235,7 @@ func (f *historyFlags) run(cmd *cobra.Command, refs []string) error {
 	if err != nil {
 		return err
 	}
-	bar, done := progress(cmd.ErrOrStderr())
-	list, err := history.Read(cmd.Context(), releases, options, bar)
-	done()
+	list, err := history.Read(cmd.Context(), releases, options)
 	if err != nil {
 		return err
 	}

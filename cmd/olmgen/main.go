@@ -57,11 +57,18 @@ func main() {
 // run is the whole command. Data goes to stdout. Messages go to stderr: lower case, "olmgen: " first, no final
 // period, with a "hint: " line where there is a next step.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	stderr = &messageWriter{stderr}
+	return runShowing(progressDelay, args, stdin, stdout, stderr)
+}
+
+// runShowing is run with the time after which it shows that it works.
+func runShowing(delay time.Duration, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	line := newProgressLine(stderr, delay)
+	defer line.stop()
+	stderr = &messageWriter{stderr, line}
 	root := newRoot(args...)
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	out := &stdoutWriter{Writer: stdout}
+	out := &stdoutWriter{Writer: stdout, line: line}
 	root.SetOut(out)
 	root.SetErr(stderr)
 	ctx, stop := untilSignal(stderr)

@@ -20,11 +20,15 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/base/watch"
 )
 
 // messageWriter is stderr. A message may quote what a stranger wrote: it must neither control the terminal nor look
 // like another message, or like a command of a workflow log. Each write is one message, of one or more whole lines.
-type messageWriter struct{ w io.Writer }
+type messageWriter struct {
+	w    io.Writer
+	line *progressLine
+}
 
 func (m *messageWriter) Write(p []byte) (int, error) {
 	var out bytes.Buffer
@@ -40,7 +44,7 @@ func (m *messageWriter) Write(p []byte) (int, error) {
 			out.WriteByte('\n')
 		}
 	}
-	if _, err := m.w.Write(out.Bytes()); err != nil {
+	if _, err := m.line.write(m.w, out.Bytes()); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -49,11 +53,12 @@ func (m *messageWriter) Write(p []byte) (int, error) {
 // stdoutWriter is stdout. It keeps the first error.
 type stdoutWriter struct {
 	io.Writer
-	err error
+	line *progressLine
+	err  error
 }
 
 func (s *stdoutWriter) Write(p []byte) (int, error) {
-	n, err := s.Writer.Write(p)
+	n, err := s.line.write(s.Writer, p)
 	s.err = cmp.Or(s.err, err)
 	return n, err
 }
@@ -171,6 +176,8 @@ func (f *globalFlags) register(root *cobra.Command) {
 		}
 		if f.quiet {
 			root.SetErr(&quietWriter{w: root.ErrOrStderr()})
+		} else if m, ok := root.ErrOrStderr().(*messageWriter); ok {
+			cmd.SetContext(watch.With(cmd.Context(), m.line.step))
 		}
 		if paint := painterOf(cmd); paint != nil && f.colored(root.OutOrStdout()) {
 			root.SetOut(&colorWriter{w: root.OutOrStdout(), paint: paint})

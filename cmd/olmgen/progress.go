@@ -8,38 +8,101 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"sync"
+	"time"
 
 	"github.com/schollz/progressbar/v3"
+
+	"github.com/olmgen/olmgen/internal/base/text"
 )
 
-// progress shows on a terminal how many of several bundles have been read; done removes it. Elsewhere it does nothing.
-func progress(stderr io.Writer) (step func(total int), done func()) {
-	file := terminalOf(stderr)
-	if file == nil {
-		return nil, func() {}
+// progressDelay is how long a command works until it shows that it does.
+const progressDelay = 2 * time.Second
+
+// progressLine is the last line of a terminal while a command works: what it does, and how much of it is done. What is
+// written meanwhile takes its place. Without a terminal it does nothing.
+type progressLine struct {
+	terminal *os.File // nil: there is none
+	mu       sync.Mutex
+	timer    *time.Timer
+	bar      *progressbar.ProgressBar // nil: it is not shown yet
+	what     string
+	done     map[string]int
+	total    int
+}
+
+// newProgressLine returns the line of a terminal, which appears after a delay.
+func newProgressLine(stderr io.Writer, delay time.Duration) *progressLine {
+	l := &progressLine{terminal: terminalOf(stderr), done: map[string]int{}}
+	if os.Getenv("CI") != "" {
+		l.terminal = nil
 	}
-	var mu sync.Mutex
-	var bar *progressbar.ProgressBar
-	step = func(total int) {
-		mu.Lock()
-		defer mu.Unlock()
-		if bar == nil && total > 1 {
-			bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(file),
-				progressbar.OptionSetDescription("olmgen: reading bundles"),
-				progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(),
-				progressbar.OptionSetPredictTime(false))
-		}
-		if bar != nil {
-			_ = bar.Add(1) // what cannot be shown is not missed
-		}
+	if l.terminal != nil {
+		l.timer = time.AfterFunc(delay, l.appear)
 	}
-	return step, func() {
-		mu.Lock()
-		defer mu.Unlock()
-		if bar != nil {
-			_ = bar.Clear()
-		}
+	if delay == 0 {
+		l.appear()
 	}
+	return l
+}
+
+// step is a watch.Func.
+func (l *progressLine) step(what string, total int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.done[what]++; total > 0 || l.total == 0 { // one that is counted says more
+		l.what, l.total = what, total
+	}
+	if l.bar != nil {
+		l.show()
+	}
+}
+
+func (l *progressLine) appear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.timer == nil {
+		return // the command is done
+	}
+	l.bar = progressbar.NewOptions(-1, progressbar.OptionSetWriter(l.terminal), progressbar.OptionSetWidth(20),
+		progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(false),
+		progressbar.OptionThrottle(100*time.Millisecond))
+	l.show()
+}
+
+// show draws the line. What cannot be shown is not missed.
+func (l *progressLine) show() {
+	if l.what == "" {
+		return
+	}
+	l.bar.Describe("olmgen: " + text.Middle(l.what, 60))
+	if l.total > 0 {
+		l.bar.ChangeMax(l.total)
+		_ = l.bar.Set(min(l.done[l.what], l.total))
+	}
+}
+
+// write writes in place of the line.
+func (l *progressLine) write(w io.Writer, p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.clear()
+	return w.Write(p)
+}
+
+func (l *progressLine) clear() {
+	if l.bar != nil {
+		_ = l.bar.Clear()
+	}
+}
+
+// stop removes the line for good.
+func (l *progressLine) stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.clear(); l.timer != nil {
+		l.timer.Stop()
+	}
+	l.timer, l.bar = nil, nil
 }
 
 // gcPercentOfCatalogs is gcPercent where what is in use does not fit into catalogMemory: memory is twice that.

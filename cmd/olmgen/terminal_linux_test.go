@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
@@ -30,8 +32,81 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
+// Long work has a line on the terminal of stderr, which is gone in the end; none with --quiet, in CI, before the delay, or in a pipe.
+func TestProgress(t *testing.T) {
+	t.Setenv("CI", "")
+	show := func(delay time.Duration, args ...string) string {
+		return onScreen(t, 80, func(tty *os.File) {
+			var stdout bytes.Buffer
+			if code := runShowing(delay, args, nil, &stdout, tty); code != exitDone {
+				t.Errorf("%v: exit %d", args, code)
+			}
+		})
+	}
+	catalog := filepath.Join("..", "..", "examples", "memcached-operator")
+	for _, c := range []struct{ what, args string }{
+		{"reading bundles", "catalog audit --all-versions " + catalog}, {"reading bundles", "catalog site -o OUT " + catalog},
+		{"reading bundles", "render -f " + filepath.Join(catalog, "olmgen.yaml") + " -o OUT"},
+		{"reading files", "check ../../examples/subscriptions"}, {"reading releases", "history " + catalog},
+	} {
+		args := strings.Fields(strings.ReplaceAll(c.args, "OUT", filepath.Join(t.TempDir(), "out")))
+		out := show(0, args...)
+		if want := "olmgen: " + c.what; !strings.Contains(out, want) {
+			t.Errorf("%s: no line %q\n%q", c.args, want, out)
+		}
+		if left := visible(out); strings.Contains(left, c.what) {
+			t.Errorf("%s: the line stays\n%s", c.args, left)
+		}
+	}
+	audit := []string{"catalog", "audit", catalog}
+	if out := show(0, append(audit, "--quiet")...); out != "" {
+		t.Errorf("--quiet: %q", out)
+	}
+	if out := show(time.Hour, audit...); strings.Contains(out, "reading") {
+		t.Errorf("before the delay: %q", out)
+	}
+	var stdout, stderr bytes.Buffer
+	if runShowing(0, audit, nil, &stdout, &stderr); strings.Contains(stderr.String(), "reading") {
+		t.Errorf("in a pipe: %q", &stderr)
+	}
+	t.Setenv("CI", "true")
+	if out := show(0, audit...); strings.Contains(out, "reading") {
+		t.Errorf("in CI: %q", out)
+	}
+}
+
+// visible returns what stays of what is written to a terminal.
+func visible(written string) string {
+	var lines []string
+	for line := range strings.SplitSeq(strings.ReplaceAll(written, "\r\n", "\n"), "\n") {
+		var cells []rune
+		for part := range strings.SplitSeq(strings.ReplaceAll(line, "\x1b[2K", ""), "\r") {
+			for i, r := range []rune(part) {
+				if i < len(cells) {
+					cells[i] = r
+				} else {
+					cells = append(cells, r)
+				}
+			}
+		}
+		lines = append(lines, strings.TrimRight(string(cells), " "))
+	}
+	return strings.Join(lines, "\n")
+}
+
 // onTerminal returns what a command prints on a terminal of this width.
 func onTerminal(t *testing.T, wide int, args ...string) string {
+	t.Helper()
+	return onScreen(t, wide, func(tty *os.File) {
+		var stderr bytes.Buffer
+		if code := run(args, nil, tty, &stderr); code != exitDone {
+			t.Errorf("%v: exit %d: %s", args, code, &stderr)
+		}
+	})
+}
+
+// onScreen returns what do writes to a terminal of this width.
+func onScreen(t *testing.T, wide int, do func(tty *os.File)) string {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -49,10 +124,7 @@ func onTerminal(t *testing.T, wide int, args ...string) string {
 		data, _ := io.ReadAll(screen) // it ends with an error when the other side is closed
 		printed <- string(data)
 	}()
-	var stderr bytes.Buffer
-	if code := run(args, nil, tty, &stderr); code != exitDone {
-		t.Fatalf("%v: exit %d: %s", args, code, &stderr)
-	}
+	do(tty)
 	must(t, tty.Close())
 	return <-printed
 }

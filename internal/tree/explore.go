@@ -84,6 +84,7 @@ func (a *applied) explore(t *Tree, plain []*manifest.Object) *explorer {
 	x.keep(plain)
 	for _, k := range a.roots {
 		x.build(nodeKey{k: k, dir: k.Dir}, target{}, nil).asked = a.asked[k]
+		a.step(len(a.roots))
 	}
 	for _, o := range plain {
 		if o.File != StdinFile && (a.options.All || !hidden(o.File)) && !a.loose(o.File) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/base/watch"
 	"github.com/olmgen/olmgen/internal/charts"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/repos"
@@ -55,6 +56,7 @@ type applied struct {
 	entries map[string][]entry // of repositories, by their directories, once they are needed
 	reached map[string]bool    // files that a kustomization names, with symbolic links resolved
 	charts  *charts.Reader
+	step    func(total int) // is told that one more of the roots is built
 	// template fills a Go template.
 	template func(text string, values map[string]any) (string, error)
 	found    map[string]string // directories with a chart, by their names in messages
@@ -69,7 +71,8 @@ type given struct{ name, real string }
 // apply finds the kustomizations among the files below some paths.
 func apply(ctx context.Context, files []file, paths []string, o Options) *applied {
 	a := &applied{options: o, asked: map[*kustomization.Kustomization]bool{}, reached: map[string]bool{},
-		found: map[string]string{}, repos: repos.New(o.Repos), entries: map[string][]entry{}}
+		found: map[string]string{}, repos: repos.New(o.Repos), entries: map[string][]entry{},
+		step: func(total int) { watch.Step(ctx, "building kustomizations", total) }}
 	a.repos.Give = o.RepoOption
 	for _, p := range paths {
 		if real, err := realPath(p); err == nil && p != Stdin {

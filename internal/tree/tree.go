@@ -22,6 +22,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/parallel"
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/base/watch"
 	"github.com/olmgen/olmgen/internal/charts"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/repos"
@@ -126,6 +127,7 @@ func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
 		if ctx.Err() == nil {
 			results[i] = files[i].read(o, limits)
 		}
+		watch.Step(ctx, "reading files", len(files))
 	})
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/parallel"
+	"github.com/olmgen/olmgen/internal/base/watch"
 	"github.com/olmgen/olmgen/internal/permissions"
 )
 
@@ -58,9 +59,7 @@ func (s *Set) Each(ctx context.Context, want func(*Package, *Release) bool,
 				cancel(err)
 			}
 		}
-		if s.options.Progress != nil {
-			s.options.Progress(len(jobs))
-		}
+		watch.Step(ctx, "reading bundles", len(jobs))
 	})
 	return context.Cause(ctx)
 }

@@ -29,8 +29,6 @@ type Options struct {
 	Cluster fit.Cluster    // that the releases must work in; the zero value: the newest OLM v1
 	Form    fit.Form       // who installs them; empty: as Cluster or the tree says
 	Workers int            // bundles read at the same time; zero: one a processor. The result does not depend on it
-	// Progress is told, by several goroutines, that one more of total bundles has been read. It may be nil.
-	Progress func(total int)
 }
 
 // Set is what catalogs and directories hold.

@@ -17,7 +17,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	read, err := history.Read(ctx, releases, generate.Options{}, nil)
+	read, err := history.Read(ctx, releases, generate.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

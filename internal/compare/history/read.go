@@ -11,7 +11,9 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/parallel"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/base/watch"
 	"github.com/olmgen/olmgen/internal/compare"
+	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -23,17 +25,13 @@ type Releases struct {
 	Reason  error    // why the first of them cannot be read
 }
 
-// Read reads and renders releases, several at the same time. step is called after each one with the number of all; it
-// may be nil. Read fails if no release can be read.
-func Read(ctx context.Context, releases []catalog.Release, o generate.Options, step func(total int),
-) (*Releases, error) {
+// Read reads and renders releases, several at the same time. It fails if no release can be read.
+func Read(ctx context.Context, releases []catalog.Release, o generate.Options) (*Releases, error) {
 	inputs, packages := make([]Input, len(releases)), make([]string, len(releases))
 	errs := make([]error, len(releases))
 	parallel.Each(0, len(releases), func(i int) {
 		inputs[i], packages[i], errs[i] = read(ctx, releases[i], o)
-		if step != nil {
-			step(len(releases))
-		}
+		watch.Step(ctx, "reading releases", len(releases))
 	})
 	if err := ctx.Err(); err != nil {
 		return nil, err
