@@ -19,7 +19,7 @@ type Report struct {
 	Kind       string   `json:"kind"`
 	Target     string   `json:"target"` // the releases that Unfit of the rows is about
 	Rows       []Row    `json:"rows"`
-	Unread     []Unread `json:"unread"` // bundles of which not even the package is known
+	Unread     []Unread `json:"unread"` // bundles that are in no row
 	Totals     Totals   `json:"totals"`
 
 	list     []findings.Finding
@@ -96,8 +96,18 @@ type Counts struct {
 
 // Unread is a bundle that is in no row.
 type Unread struct {
-	Source string `json:"source"`
-	Error  string `json:"error"`
+	Source  string `json:"source"`
+	Package string `json:"package,omitempty"` // by the other bundles, or the name, of the directory that it is in
+	Version string `json:"version,omitempty"` // by the name of its own directory
+	Error   string `json:"error"`
+}
+
+// Release returns the package and version, or where the bundle is if they are not known.
+func (u Unread) Release() string {
+	if u.Package == "" {
+		return u.Source
+	}
+	return u.Package + " " + u.Version
 }
 
 // Totals counts over all rows.

@@ -197,6 +197,16 @@ func TestBad(t *testing.T) {
 	if strings.Count(text, "\nerror: ") != 2 {
 		t.Errorf("%s", text)
 	}
+	for place, want := range map[string]string{"good/0.0.3": "memcached-operator 0.0.3", "redis/1.0.0": "redis 1.0.0"} {
+		dir := t.TempDir()
+		write(t, dir, "-- "+place+"/manifests/csv.yaml --\nkind: [\n")
+		if err := os.CopyFS(filepath.Join(dir, "good", "0.0.1"), os.DirFS(example)); err != nil {
+			t.Fatal(err)
+		}
+		if text := printed(t, run(t, audit.Head, 2, dir), findings.Text); !strings.Contains(text, "\nerror: "+want+": ") {
+			t.Errorf("%s: no %s in\n%s", place, want, text)
+		}
+	}
 }
 
 // A tree with installed operators.
@@ -272,7 +282,9 @@ var schema = schematest.Schema{
 		"Report.apiVersion":            "Changes when a field changes its meaning or goes",
 		"Report.target":                "The releases that unfit is about: those that were asked for, or the newest OLM v1",
 		"Report.rows":                  "By package, then source, the newest release first",
-		"Report.unread":                "Bundles of which not even the package is known",
+		"Report.unread":                "Bundles that are in no row",
+		"Unread.package":               "Of the bundles beside it, or the directory. Missing if it is not known",
+		"Unread.version":               "The name of its directory",
 		"Row.source":                   "The catalog's file, the bundle's directory or the file of a tree",
 		"Row.name":                     "The name of the ClusterServiceVersion",
 		"Row.version":                  "Empty if it is not known",

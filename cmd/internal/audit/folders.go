@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/blang/semver/v4"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -78,7 +79,7 @@ func (f *folders) legacy(ctx context.Context, arg string, found source.Found) {
 }
 
 func (s *Set) unread(place string, err error) {
-	s.Unread = append(s.Unread, Unread{filepath.ToSlash(place), text.OneLine(err.Error())})
+	s.Unread = append(s.Unread, Unread{Source: filepath.ToSlash(place), Error: text.OneLine(err.Error())})
 }
 
 // read reads what is needed for the update graph, several bundles at the same time.
@@ -116,9 +117,11 @@ func (b *folderBundle) read(ctx context.Context, kept *atomic.Int64) error {
 func (f *folders) merge() {
 	catalogs := lists.Group(f.set.Packages, func(p *Package) string { return p.Name })
 	own := map[string][]*folderBundle{}
+	beside := lists.Group(f.list, func(b *folderBundle) string { return path.Dir(b.place) })
 	for _, b := range f.list {
 		if b.err != nil {
 			f.set.unread(b.place, b.err)
+			f.set.Unread[len(f.set.Unread)-1].name(beside[path.Dir(b.place)])
 			continue
 		}
 		known := false
@@ -142,6 +145,18 @@ func (f *folders) merge() {
 		}
 		f.set.Packages = append(f.set.Packages, f.pkg(list[0].arg, list[0].pkg, list))
 	}
+}
+
+// name fills in the release of a bundle in a directory of a package, PACKAGE/VERSION, with others beside it.
+func (u *Unread) name(beside []*folderBundle) {
+	if _, err := semver.ParseTolerant(path.Base(u.Source)); err != nil {
+		return
+	}
+	u.Package = strings.Trim(path.Base(path.Dir(u.Source)), "./")
+	for _, b := range beside {
+		u.Package = cmp.Or(b.pkg, u.Package)
+	}
+	u.Version = path.Base(u.Source)
 }
 
 func (b *folderBundle) release() *Release {

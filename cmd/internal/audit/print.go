@@ -189,7 +189,7 @@ func (r *Report) problems() (list []findings.Remark) {
 		}
 	}
 	for _, u := range r.Unread {
-		add(u.Source, u.Error)
+		add(u.Release(), u.Error)
 	}
 	return list
 }
@@ -286,6 +286,8 @@ func (r *Report) csv(w io.Writer) error {
 	for _, u := range r.Unread {
 		cells := make([]string, len(columns))
 		cells[slices.Index(columns, "source")] = harmless(u.Source)
+		cells[slices.Index(columns, "package")] = harmless(u.Package)
+		cells[slices.Index(columns, "version")] = harmless(u.Version)
 		cells[slices.Index(columns, "error")] = harmless(u.Error)
 		if err := c.Write(cells); err != nil {
 			return err

@@ -138,6 +138,14 @@ func place(source string) string {
 	return clean(path.Base(filepath.ToSlash(source)))
 }
 
+// named returns the release of a bundle that cannot be read, or where it is.
+func named(u audit.Unread) string {
+	if u.Package == "" {
+		return place(u.Source)
+	}
+	return clean(u.Release())
+}
+
 // clean makes text of a stranger fit for one line.
 func clean(s string) string { return text.Printable(text.OneLine(s)) }
 
@@ -270,9 +278,9 @@ func indexPage(title string, entries []entry, report *audit.Report) *findings.Do
 	},
 		Links: []findings.Link{{Text: "All data as JSON", Href: dataName}}})
 	if len(report.Unread) > 0 {
-		table := findings.Table{Columns: findings.Columns("Where", "Why"), Full: true}
+		table := findings.Table{Columns: findings.Columns("Release", "Why"), Full: true}
 		table.Rows = lists.Map(report.Unread, func(u audit.Unread) []findings.Cell {
-			return []findings.Cell{{Text: place(u.Source), Style: findings.Code}, {Text: u.Error}}
+			return []findings.Cell{{Text: named(u), Style: findings.Code}, {Text: u.Error}}
 		})
 		p.Sections = append(p.Sections,
 			findings.Section{Title: "Bundles that cannot be read", Tables: []findings.Table{table}})
