@@ -117,7 +117,7 @@ func TestHeld(t *testing.T) {
 
 func checkSchema(t *testing.T, r *resolve.Report) {
 	t.Helper()
-	schema, err := os.ReadFile("schema.json")
+	schema, err := os.ReadFile("../../cmd/olmgen/schemas/ResolveReport.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,6 +64,9 @@ const (
 // Good reports whether the path reaches what was asked for, or the head.
 func (p *Path) Good() bool { return p.End == AtTarget || p.End == AtHead }
 
+// JSONKind returns the kind of the report.
+func (*Path) JSONKind() string { return "PathReport" }
+
 // PathOf returns the way from a version, which is a version or the name of a CSV; an empty one is a fresh install.
 // Without a channel it is the default channel, without a target it is the head.
 func PathOf(c *catalog.Catalog, pkg, channel, from, to string) (*Path, error) {

@@ -20,6 +20,9 @@ type Report struct {
 	Notes      int         `json:"notes"`
 }
 
+// JSONKind returns the kind of the report.
+func (*Report) JSONKind() string { return "ResolveReport" }
+
 // Namespace is what OLM does in one namespace.
 type Namespace struct {
 	Name     string   `json:"namespace"`

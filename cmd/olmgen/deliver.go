@@ -20,6 +20,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/print"
 	"github.com/olmgen/olmgen/internal/compare"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
@@ -147,7 +148,7 @@ func (f *renderFlags) write(cmd *cobra.Command, files output.Files, sources []ou
 	}
 	if f.summary.format == findings.JSON {
 		s.Warnings, s.Notes = notes(r.Warnings), notes(r.Notes)
-		if err := findings.WriteJSON(cmd.OutOrStdout(), s); err != nil {
+		if err := print.JSON(cmd.OutOrStdout(), "WriteReport", s); err != nil {
 			return err
 		}
 	}

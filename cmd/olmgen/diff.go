@@ -439,7 +439,7 @@ func settle(old, now *tree.Tree, catalogs []string, others []*manifest.Object) {
 
 func (f *diffFlags) compareClusters(cmd *cobra.Command, sides [2]side, pairs []review.ClusterPair,
 	on review.TreeOptions, o compare.Options) (*compare.Reports, error) {
-	out := &compare.Reports{Kind: "UpgradeList", Old: sides[0].Name, New: sides[1].Name,
+	out := &compare.Reports{Old: sides[0].Name, New: sides[1].Name,
 		Clusters: []compare.ClusterReport{}, Unbuilt: o.Unbuilt, Before: o.Before,
 		Charts: o.Charts, Unread: slices.Concat(sides[0].tree.Unread(), sides[1].tree.Unread())}
 	out.Verdict = compare.Undecided(len(out.Unread), o.Undecided)

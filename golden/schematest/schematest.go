@@ -18,10 +18,12 @@ import (
 type Schema struct {
 	Type        reflect.Type
 	ID, Title   string
+	Kind        string               // the document has apiVersion and kind, which are no fields of Type
 	Consts      map[string]string    // values of fields of Type
 	Enums       map[reflect.Type]any // the values of types
 	Description map[string]string    // of fields, by type and name in JSON
 	described   []string
+	names       map[string]reflect.Type
 }
 
 // JSON returns the schema. It is an error if a field that does not exist is described.
@@ -31,6 +33,11 @@ func (s *Schema) JSON() ([]byte, error) {
 	properties := root["properties"].(map[string]any)
 	for field, value := range s.Consts {
 		properties[field].(map[string]any)["const"] = value
+	}
+	if s.Kind != "" {
+		properties["apiVersion"] = map[string]any{"const": "olmgen.dev/v1alpha1", "description": "Changes when a field changes its meaning or goes"}
+		properties["kind"] = map[string]any{"const": s.Kind}
+		root["required"] = append([]string{"apiVersion", "kind"}, root["required"].([]string)...)
 	}
 	root["$schema"], root["$id"], root["title"] = "https://json-schema.org/draft/2020-12/schema", s.ID, s.Title
 	root["$defs"] = defs
@@ -55,14 +62,33 @@ func (s *Schema) of(t reflect.Type, defs map[string]any) map[string]any {
 		return map[string]any{"type": "boolean"}
 	case reflect.Int:
 		return map[string]any{"type": "integer", "minimum": 0}
+	case reflect.Pointer:
+		return s.of(t.Elem(), defs)
+	case reflect.Map:
+		return map[string]any{"type": "object", "additionalProperties": s.of(t.Elem(), defs)}
+	case reflect.Interface:
+		return map[string]any{}
 	case reflect.Slice:
 		return map[string]any{"type": "array", "items": s.of(t.Elem(), defs)}
 	}
-	if _, ok := defs[t.Name()]; !ok {
-		defs[t.Name()] = nil // a type that holds itself ends here
-		defs[t.Name()] = s.structOf(t, defs)
+	name := s.nameOf(t)
+	if _, ok := defs[name]; !ok {
+		defs[name] = nil // a type that holds itself ends here
+		defs[name] = s.structOf(t, defs)
 	}
-	return map[string]any{"$ref": "#/$defs/" + t.Name()}
+	return map[string]any{"$ref": "#/$defs/" + name}
+}
+
+// nameOf returns the name of a type, with that of its package if another type has it already.
+func (s *Schema) nameOf(t reflect.Type) string {
+	if s.names == nil {
+		s.names = map[string]reflect.Type{}
+	}
+	if first, ok := s.names[t.Name()]; ok && first != t {
+		return t.String()
+	}
+	s.names[t.Name()] = t
+	return t.Name()
 }
 
 func (s *Schema) structOf(t reflect.Type, defs map[string]any) map[string]any {
@@ -72,9 +98,12 @@ func (s *Schema) structOf(t reflect.Type, defs map[string]any) map[string]any {
 		if f.Anonymous || !f.IsExported() || name == "-" {
 			continue
 		}
+		if name == "" {
+			name = f.Name
+		}
 		field, of := s.of(f.Type, defs), t.Name()
 		if len(f.Index) > 1 {
-			of = t.Field(f.Index[0]).Type.Name() // of an embedded type
+			of = nameOfEmbedded(t.Field(f.Index[0]).Type)
 		}
 		if d := s.Description[of+"."+name]; d != "" {
 			field["description"] = d
@@ -90,6 +119,13 @@ func (s *Schema) structOf(t reflect.Type, defs map[string]any) map[string]any {
 	}
 	return map[string]any{"type": "object", "additionalProperties": false, "properties": properties,
 		"required": required}
+}
+
+func nameOfEmbedded(t reflect.Type) string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.Name()
 }
 
 // Compile returns a schema for a validator.

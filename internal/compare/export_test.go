@@ -4,7 +4,6 @@ package compare
 const APIVersion = apiVersion
 const Kind = kind
 
-var Schema = schema
 var Sections = sections
 
 // ChangeText is for tests.

@@ -129,10 +129,10 @@ func (r *Report) Empty() bool {
 // Missing returns which files could not be read, and why.
 func (r *Report) Missing() []string { return r.Unread }
 
-// schema is the JSON Schema of a report in JSON.
+// Schema is the JSON Schema of a report in JSON.
 //
 //go:embed schema.json
-var schema []byte
+var Schema []byte
 
 // Explained returns the differences as findings, for code review.
 func (r *Report) Explained() ([]findings.Rule, []findings.Finding) { return Rules(), r.Findings() }

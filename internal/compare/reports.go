@@ -13,7 +13,6 @@ import (
 
 // Reports are the reports about the clusters of two trees that differ, equal ones once.
 type Reports struct {
-	Kind     string          `json:"kind"`
 	Old      string          `json:"old"`
 	New      string          `json:"new"`
 	Compared int             `json:"compared"` // clusters
@@ -24,6 +23,9 @@ type Reports struct {
 	Unread   []string        `json:"unread,omitempty"`  // files that could not be read, and why
 	Verdict  string          `json:"verdict,omitempty"` // of what the reports do not know
 }
+
+// JSONKind returns the kind of the report.
+func (*Reports) JSONKind() string { return "UpgradeList" }
 
 // ClusterReport is a report about clusters in which the same differs.
 type ClusterReport struct {

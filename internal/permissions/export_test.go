@@ -4,7 +4,5 @@ package permissions
 const APIVersion = apiVersion
 const Kind = kind
 
-var Schema = schema
-
 // Empty reports whether nobody gains or loses anything.
 func (d Diff) Empty() bool { return len(d.Permissions)+len(d.Users) == 0 }

@@ -212,10 +212,10 @@ func placeText(namespaces []string) string {
 	return "namespaces " + strings.Join(lists.Map(namespaces, text.Brief), ", ")
 }
 
-// schema is the JSON Schema of a report in JSON.
+// Schema is the JSON Schema of a report in JSON.
 //
 //go:embed schema.json
-var schema []byte
+var Schema []byte
 
 // Risk groups permissions by what a person asks.
 type Risk = danger.Risk

@@ -21,6 +21,9 @@ import (
 // Explained returns the findings, for code review.
 func (r *Report) Explained() ([]findings.Rule, []findings.Finding) { return Rules(), r.Findings }
 
+// JSONKind returns the kind of the report.
+func (*Report) JSONKind() string { return "CheckReport" }
+
 // Following returns the findings.
 func (r *Report) Following(format findings.Format) []any {
 	list := r.Findings

@@ -25,6 +25,8 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
+const apiVersion = "olmgen.dev/v1alpha1" // of reports
+
 // List is findings as a report.
 type List struct {
 	Rules    []findings.Rule // sorted by id
@@ -74,6 +76,9 @@ func (l List) JSON() any { return findings.Summarize(l.Findings) }
 // Explained returns the findings with their rules.
 func (l List) Explained() ([]findings.Rule, []findings.Finding) { return l.Rules, l.Findings }
 
+// JSONKind returns the kind of findings.
+func (l List) JSONKind() string { return "FindingReport" }
+
 // documented is a report for people: it has the formats text, Markdown and HTML.
 type documented interface{ Document() *findings.Document }
 
@@ -84,6 +89,9 @@ type explained interface {
 
 // encoded is a report whose JSON is another value than itself.
 type encoded interface{ JSON() any }
+
+// kinded is a report whose JSON gets an apiVersion and a kind.
+type kinded interface{ JSONKind() string }
 
 // formatted is a report that prints some formats itself.
 type formatted interface {
@@ -110,10 +118,14 @@ func Report(w io.Writer, report any, format findings.Format) error {
 	}
 	switch format {
 	case findings.JSON:
+		value := report
 		if r, ok := report.(encoded); ok {
-			report = r.JSON()
+			value = r.JSON()
 		}
-		return findings.WriteJSON(w, report)
+		if r, ok := report.(kinded); ok {
+			return JSON(w, r.JSONKind(), value)
+		}
+		return findings.WriteJSON(w, value)
 	case findings.SARIF:
 		if r, ok := report.(explained); ok {
 			rules, list := r.Explained()
@@ -125,6 +137,16 @@ func Report(w io.Writer, report any, format findings.Format) error {
 		}
 	}
 	return fmt.Errorf("the report has no format %q", format)
+}
+
+// JSON prints a value, an object that is not empty, with the apiVersion and kind of a report before its fields.
+func JSON(w io.Writer, kind string, value any) error {
+	var fields bytes.Buffer
+	if err := findings.WriteJSON(&fields, value); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "{\n  \"apiVersion\": %q,\n  \"kind\": %q,%s", apiVersion, kind, fields.Bytes()[1:])
+	return err
 }
 
 // withFollowing prints a report and those below it. An empty one leaves no empty line. HTML is one page.

@@ -386,6 +386,9 @@ type Migrations []*Migration
 // JSON returns an object, so that more than the operators has room.
 func (all Migrations) JSON() any { return map[string]any{"operators": append([]*Migration{}, all...)} }
 
+// JSONKind returns the kind of the report.
+func (Migrations) JSONKind() string { return "MigrationReport" }
+
 // Explained returns the checks that have not passed.
 func (all Migrations) Explained() ([]findings.Rule, []findings.Finding) {
 	return MigrationRules, MigrationFindings(all)

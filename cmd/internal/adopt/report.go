@@ -154,7 +154,8 @@ func (c *Compared) oneSided() findings.Finding {
 func (v *Verification) Print(w io.Writer, format findings.Format, list []findings.Finding, verbose bool) error {
 	switch {
 	case format == findings.JSON:
-		return findings.WriteJSON(w, Report{append([]Compared{}, v.Objects...), findings.Summarize(list)})
+		return print.JSON(w, "VerificationReport",
+			Report{append([]Compared{}, v.Objects...), findings.Summarize(list)})
 	case format == findings.Text && !verbose:
 		return print.Document(w, v.short(list), format)
 	case format == findings.Text || format == findings.Markdown:

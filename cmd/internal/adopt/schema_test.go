@@ -14,7 +14,7 @@ import (
 
 var schema = schematest.Schema{
 	Type: reflect.TypeFor[adopt.Report](), ID: "https://olmgen.dev/schemas/adoptverification-v1alpha1.json",
-	Title: "olmgen adopt --verify --format json",
+	Title: "olmgen adopt --verify --format json", Kind: "VerificationReport",
 	Enums: map[reflect.Type]any{
 		reflect.TypeFor[adopt.Verdict]():     adopt.Verdicts,
 		reflect.TypeFor[findings.Severity](): []findings.Severity{findings.Error, findings.Warning, findings.Note},

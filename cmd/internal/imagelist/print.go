@@ -47,6 +47,9 @@ func (list List) Document() *findings.Document {
 	return &findings.Document{Kind: "Images", Sections: []findings.Section{{Tables: []findings.Table{t}}}}
 }
 
+// JSONKind returns the kind of the report.
+func (List) JSONKind() string { return "ImageReport" }
+
 // JSON returns the images.
 func (list List) JSON() any {
 	return struct {

@@ -25,6 +25,9 @@ type CatalogDiff struct {
 	Unknown   []string           `json:"unknown"`
 }
 
+// JSONKind returns the kind of the report.
+func (*CatalogDiff) JSONKind() string { return "CatalogDifferenceReport" }
+
 // OperatorMove is an operator that OLM updates, or installs anew, and the review of it.
 type OperatorMove struct {
 	Object   string          `json:"object"`

@@ -380,6 +380,9 @@ type Report struct {
 	Patch   string                `json:"patch,omitempty"` // what changes in the files, if they are not written
 }
 
+// JSONKind returns the kind of the report.
+func (*Report) JSONKind() string { return "UpdateReport" }
+
 // Following returns the patch, and how what the file renders to changes or the reviews.
 func (r *Report) Following(findings.Format) (list []any) {
 	if r.Patch != "" {

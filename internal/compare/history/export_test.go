@@ -4,4 +4,3 @@ package history
 const APIVersion = apiVersion
 const Kind = kind
 
-var Schema = schema

@@ -13,10 +13,10 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
-// schema is the JSON Schema of a history in JSON.
+// Schema is the JSON Schema of a report in JSON.
 //
 //go:embed schema.json
-var schema []byte
+var Schema []byte
 
 // Formats returns the chart of permissions over releases as SVG.
 func (h *History) Formats() map[findings.Format]func(io.Writer) error {
