@@ -40,7 +40,7 @@ func Init(file, directory string, bundles []InitBundle) ([]byte, error) {
 		}
 	}
 	text, err := initPart("init.yaml", map[string]any{
-		"Schema": SchemaURL, "File": file, "APIVersion": APIVersion, "Kind": Kind, "Directory": directory,
+		"Schema": SchemaFile, "File": file, "APIVersion": APIVersion, "Kind": Kind, "Directory": directory,
 		"Layouts":    strings.Join(text.Words(output.Layouts), ", "),
 		"Profiles":   strings.Join(text.Words(generate.Profiles), ", "),
 		"CopiedCSVs": strings.Join(text.Words(generate.AllCopiedCSVs), ", "), "Groups": groups,

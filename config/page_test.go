@@ -21,9 +21,9 @@ A RenderConfig declares the operators of one cluster: the bundles, their Operato
 committed files, and "olmgen fn" reads it as the functionConfig of a [KRM function](../engines/kustomize.md). olmgen is strict: an unknown field, a
 field that occurs twice, and a field that a bundle's [profile](../profiles.md#options) does not use are errors with their line.
 
-Paths are relative to the file. With this first line, editors complete and check it:
+Paths are relative to the file. With this first line, editors complete and check it, once "olmgen help schema RenderConfig > olmgen.schema.json" has written the schema:
 
-` + "```yaml\n# yaml-language-server: $schema=" + SchemaURL + "\n```\n\n[examples/gitops](../../examples/gitops) has this one, and what it renders to:\n\n"
+` + "```yaml\n# yaml-language-server: $schema=" + SchemaFile + "\n```\n\n[examples/gitops](../../examples/gitops) has this one, and what it renders to:\n\n"
 
 const pageTail = `
 ## Dependencies

@@ -9,6 +9,8 @@
 package config
 
 import (
+	_ "embed" // of the schema
+
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -147,6 +149,14 @@ type Certs struct {
 	Secret       string           `json:"secret,omitempty"`
 	CABundleFile string           `json:"caBundleFile,omitempty"`
 }
+
+// Schema is the JSON Schema of a RenderConfig.
+//
+//go:embed schema.json
+var Schema []byte
+
+// SchemaFile is the file beside a RenderConfig where editors look for its schema. olmgen help schema writes it.
+const SchemaFile = "olmgen.schema.json"
 
 // SchemaURL is where the JSON Schema of a RenderConfig can be had: schema.json of this package.
 const SchemaURL = "https://raw.githubusercontent.com/olmgen/olmgen/main/config/schema.json"

@@ -257,6 +257,9 @@ func printTopics(w io.Writer) {
 func printTopic(w io.Writer, name string) {
 	title, body := topicText(name)
 	fmt.Fprintf(w, "%s\n\n%s\n", title, body)
+	if name == topicSchema {
+		printKinds(w)
+	}
 	flags := flagsBelow(newRender(), config.Topic(name))
 	if len(flags) == 0 {
 		return
@@ -273,10 +276,12 @@ func printTopic(w io.Writer, name string) {
 
 // newHelp returns the help command, which knows topics beside the commands.
 func newHelp(root *cobra.Command) *cobra.Command {
-	cmd := command("help [COMMAND | TOPIC]", "Explain a command or a topic", nil,
+	cmd := command("help [COMMAND | TOPIC | schema KIND]", "Explain a command or a topic", nil,
 		func(cmd *cobra.Command, given []string) error {
 			out := cmd.OutOrStdout()
 			switch {
+			case len(given) > 0 && given[0] == topicSchema:
+				return helpSchema(out, given[1:])
 			case len(given) == 1 && given[0] == "topics":
 				printTopics(out)
 				return nil
@@ -300,6 +305,9 @@ func newHelp(root *cobra.Command) *cobra.Command {
 
 // completeHelp returns the commands and topics that begin with start.
 func completeHelp(root *cobra.Command, given []string, start string) (words []string) {
+	if len(given) == 1 && given[0] == topicSchema {
+		return completeKinds(start)
+	}
 	parent, _, err := root.Find(given)
 	if err != nil || parent == nil {
 		return nil

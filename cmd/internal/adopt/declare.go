@@ -106,7 +106,7 @@ func Declare(s *State, o Options) ([]byte, error) {
 		return nil, err
 	}
 	d := declarer{Options: o, state: s, first: map[string]string{}, names: map[string]int{}}
-	v := view{Schema: config.SchemaURL, APIVersion: config.APIVersion, Kind: config.Kind, Options: o,
+	v := view{Schema: config.SchemaFile, APIVersion: config.APIVersion, Kind: config.Kind, Options: o,
 		ToWhy: toWhy[o.To], KeepNames: o.To == generate.ProfileOLM || o.To == generate.ProfilePlain}
 	v.OLMVersion, v.OpenShiftVersion = s.releases(o.To)
 	v.WithoutNamespaces = o.To == generate.ProfileSubscription &&

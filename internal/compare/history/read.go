@@ -13,7 +13,6 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/base/watch"
 	"github.com/olmgen/olmgen/internal/compare"
-	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/manifest"
 )
 
