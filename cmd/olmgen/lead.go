@@ -78,7 +78,9 @@ var leading = lazy.Regexp(`olmgen [a-z]|(?:^|[ ("])--?[a-z]`)
 // lead returns the hint of an error about a path of the command line. One that names neither a command nor a flag gets
 // what leads on: the command that reads what is there, or what explains what this command reads.
 func lead(cmd *cobra.Command, err error, said, hint string) string {
-	if _, usage := errors.AsType[*usageError](err); usage || leading().MatchString(hint) {
+	_, usage := errors.AsType[*usageError](err)
+	_, found := errors.AsType[*foundError](err)
+	if _, signal := errors.AsType[*signalError](err); signal || found || usage || leading().MatchString(hint) {
 		return hint
 	}
 	if errors.Is(err, syscall.ENOSPC) {
@@ -97,31 +99,34 @@ func lead(cmd *cobra.Command, err error, said, hint string) string {
 	}
 	known := words[at.word]
 	is, named := materialOf(at.path)
-	whole, kind := isWhole(err)
+	whole, kind := isWhole(err, said, at.path)
 	switch accepted := slices.Contains(known.takes, is); {
 	case at.path == tree.Stdin && at.word == "SOURCE":
 		return joined(hint, "- is a tar archive of a bundle; olmgen check - reads YAML")
 	case at.word == "" && whole && kind: // what it lacks of the right kind is no next step
 		return explained(cmd, at.flag)
-	case at.word == "":
-		return joined(hint, explained(cmd, at.flag))
-	case accepted && (!whole || !byName):
-		return hint
-	case is != "" && !accepted:
+	case is != "" && !accepted && at.word != "":
 		return joined(hint, reader(cmd, is, named))
+	case hint != "" || accepted && (!whole || !byName):
+		return hint // which is a next step
+	case at.word == "":
+		return explained(cmd, at.flag)
 	}
-	return joined(hint, known.tip)
+	return known.tip
 }
 
-// isWhole reports whether an error is about all of a file, or about its kind alone, and not about a field.
-func isWhole(err error) (whole, kind bool) {
+// isWhole reports whether an error is about all of a path, or about its kind alone, and not about a place in it.
+func isWhole(err error, said, path string) (whole, kind bool) {
 	e, ok := errors.AsType[*manifest.Error](err)
-	if !ok {
-		return true, false
+	if ok && e.File == filepath.ToSlash(path) || path == tree.Stdin {
+		kind = ok && (e.Field == "kind" || e.Field == "apiVersion")
+		return !ok || e.Line == 0 || e.Syntax || e.Field == "" || kind, kind
 	}
-	kind = e.Field == "kind" || e.Field == "apiVersion"
-	return e.Line == 0 || e.Syntax || e.Field == "" || kind, kind
+	return !inPlace().MatchString(said), false
 }
+
+// inPlace finds a file with a line at the beginning of a message.
+var inPlace = lazy.Regexp(`^(?:--\S+ )?\S+:\d+: `)
 
 func joined(hints ...string) string {
 	return strings.Join(slices.DeleteFunc(hints, func(h string) bool { return h == "" }), "; ")
