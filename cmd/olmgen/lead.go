@@ -66,7 +66,7 @@ var inTrees = []material{objects, aDump, aKustomization, aChart}
 func wordOf(cmd *cobra.Command) string {
 	word := strings.TrimLeft(strings.TrimPrefix(cmd.Use, cmd.Name()), " [")
 	word = word[:len(word)-len(strings.TrimLeft(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"))]
-	if word == "OLD" && cmd.Parent().Name() == "catalog" {
+	if word == "OLD" && cmd.HasParent() && cmd.Parent().Name() == "catalog" {
 		return "CATALOG"
 	}
 	return word

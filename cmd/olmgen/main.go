@@ -238,6 +238,7 @@ func addCommands(root *cobra.Command, args []string) {
 		for _, c := range append(cmd.Commands(), cmd) {
 			c.Flags().SortFlags = false // they are in the order of what a user needs first
 			refuseEmpty(c.Flags())
+			offerReleases(c)
 		}
 		if question, _, ok := strings.Cut(cmd.Short, "?"); ok {
 			cmd.Long = question + "?\n\n" + cmd.Long

@@ -41,7 +41,7 @@ var documentKinds = []struct {
 	{"UpgradeList", "diff --format json, of several clusters", nil},
 	{"History", "history --format json", history.Schema},
 	{"CheckReport", "check --format json", nil},
-	{"FindingReport", "lint --format json, validate, catalog validate", nil},
+	{"FindingReport", "lint, validate --format json", nil},
 	{"ImageReport", "images --format json", nil},
 	{"ResolveReport", "catalog resolve --format json", nil},
 	{"PathReport", "catalog path --format json", nil},
