@@ -149,7 +149,7 @@ func TestCatalogChoiceThatFails(t *testing.T) {
 		options       Options
 		want          string
 	}{
-		{"no such package", "x: y\n---\n" + head, choose("etc", "", ""), `c.yaml: no package "etc"; there are etcd`},
+		{"no such package", "x: y\n---\n" + head, choose("etc", "", ""), `c.yaml: no package "etc"; there are etcd` + "\nhint: did you mean etcd?"},
 		{"several packages", "x: y\n---\n" + head + "{schema: olm.package, name: other}", Options{}, "c.yaml: the catalog has 2 packages\nhint: choose a package: etcd, other"},
 		{"no catalog", "x: y", Options{}, "c.yaml: not a file-based catalog: it has no olm.package, olm.channel or olm.bundle\nhint: name a file, a directory or an image with a catalog, or a directory that has bundles and catalog-templates below it"},
 		{"nothing", "", Options{}, "c.yaml: not a file-based catalog: it has no olm.package, olm.channel or olm.bundle\nhint: name a file, a directory or an image with a catalog, or a directory that has bundles and catalog-templates below it"},
