@@ -106,8 +106,8 @@ lint: $(GOLANGCI) $(BIN)/actionlint-$(ACTIONLINT_VERSION) ## Run actionlint on t
 	$< run ./...
 
 # Modules that have Go code of their own. docs/site has none.
-MODULES := $(patsubst %/go.mod,%,$(shell find e2e tools -name go.mod))
-lint-e2e: $(GOLANGCI) ## Run golangci-lint in each module below e2e, and in tools
+MODULES := $(patsubst %/go.mod,%,$(shell find cmd e2e tools -name go.mod))
+lint-e2e: $(GOLANGCI) ## Run golangci-lint in each module below e2e, in tools and in cmd/olmgen-rehearse
 	@for dir in $(MODULES); do \
 		! compgen -G "$$dir/*.go" >/dev/null || (echo $$dir && cd $$dir && $< run ./...) || exit 1; \
 	done

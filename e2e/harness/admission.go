@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
-	"github.com/olmgen/olmgen/cmd/e2e/harness/cluster"
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
 	"github.com/olmgen/olmgen/golden/admissioncase"
 	"github.com/olmgen/olmgen/internal/olm"
 )

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olmgen/olmgen/cmd/e2e/harness/access"
-	"github.com/olmgen/olmgen/cmd/e2e/harness/cluster"
 	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/olm"
 )

@@ -15,9 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/olmgen/olmgen/cmd/e2e/harness/cluster"
 	"github.com/olmgen/olmgen/cmd/internal/adopt"
 	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
 	"github.com/olmgen/olmgen/golden/equal"
 )
 

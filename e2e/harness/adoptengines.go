@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/olmgen/olmgen/cmd/e2e/harness/cluster"
 	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
 	"github.com/olmgen/olmgen/golden/equal"
 	recordings "github.com/olmgen/olmgen/golden/live"
 )

@@ -12,9 +12,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/olmgen/olmgen/cmd/e2e/harness/catalog"
-	"github.com/olmgen/olmgen/cmd/e2e/harness/cluster"
 	"github.com/olmgen/olmgen/cmd/internal/adopt"
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/catalog"
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden/equal"
 )

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/olmgen/olmgen/cmd/e2e/harness/cluster"
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
 )
 
 // probeNamespace has the ConfigMaps by which a clientConfig is tried out.

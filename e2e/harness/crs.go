@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/olmgen/olmgen/cmd/e2e/harness/apply"
-	"github.com/olmgen/olmgen/cmd/e2e/harness/cluster"
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
 )
 
 // customResources creates objects in a cluster, upgrades their CRDs and asks what the API server says to each object

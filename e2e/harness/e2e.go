@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/olmgen/olmgen/cmd/e2e/harness/apply"
-	"github.com/olmgen/olmgen/cmd/e2e/harness/cluster"
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/golden/corpus"
 )

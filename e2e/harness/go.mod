@@ -6,12 +6,10 @@ go 1.26.3
 require (
 	github.com/google/go-containerregistry v0.22.1
 	github.com/olmgen/olmgen v0.0.0
+	github.com/olmgen/olmgen/cmd/olmgen-rehearse v0.0.0
 	github.com/operator-framework/operator-registry v1.73.0
 	github.com/rogpeppe/go-internal v1.14.1
-	github.com/sirupsen/logrus v1.9.4
-	google.golang.org/grpc v1.82.1
 	k8s.io/api v0.36.3
-	k8s.io/apiextensions-apiserver v0.36.3
 	k8s.io/apimachinery v0.36.3
 	k8s.io/client-go v0.36.3
 	k8s.io/component-helpers v0.36.3
@@ -44,6 +42,7 @@ require (
 	github.com/opencontainers/image-spec v1.1.1 // indirect
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2 // indirect
 	github.com/shopspring/decimal v1.4.0 // indirect
+	github.com/sirupsen/logrus v1.9.4 // indirect
 	github.com/spf13/cast v1.7.0 // indirect
 	github.com/tidwall/btree v1.8.1 // indirect
 	github.com/xlab/treeprint v1.2.0 // indirect
@@ -52,7 +51,9 @@ require (
 	golang.org/x/crypto v0.55.0 // indirect
 	golang.org/x/sync v0.22.0 // indirect
 	golang.org/x/tools v0.49.0 // indirect
+	google.golang.org/grpc v1.82.1 // indirect
 	gopkg.in/warnings.v0 v0.1.2 // indirect
+	k8s.io/apiextensions-apiserver v0.36.3 // indirect
 	k8s.io/component-base v0.36.3 // indirect
 	k8s.io/pod-security-admission v0.36.3 // indirect
 	sigs.k8s.io/controller-runtime v0.24.1 // indirect
@@ -118,4 +119,7 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.1 // indirect
 )
 
-replace github.com/olmgen/olmgen => ../..
+replace (
+	github.com/olmgen/olmgen => ../..
+	github.com/olmgen/olmgen/cmd/olmgen-rehearse => ../../cmd/olmgen-rehearse
+)

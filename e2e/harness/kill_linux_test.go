@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/olmgen/olmgen/cmd/e2e/harness/cluster"
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
 )
 
 // programs is the directory that build.sh fills. "make e2e" and "make live" need it, so does this.

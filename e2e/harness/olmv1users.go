@@ -12,7 +12,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/olmgen/olmgen/cmd/e2e/harness/cluster"
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
 )
 
 // usersOfCase is before the names of cases whose users are asked about.

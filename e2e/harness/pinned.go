@@ -9,7 +9,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"github.com/operator-framework/operator-registry/pkg/api"
 
-	"github.com/olmgen/olmgen/cmd/e2e/harness/catalog"
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/catalog"
 )
 
 // pinned has a real OLM take operators from a pinned catalog.

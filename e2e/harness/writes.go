@@ -20,9 +20,9 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/olmgen/olmgen/cmd/e2e/harness/apply"
-	"github.com/olmgen/olmgen/cmd/e2e/harness/cluster"
 	"github.com/olmgen/olmgen/cmd/e2e/harness/refusal"
 	"github.com/olmgen/olmgen/cmd/internal/beside"
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
 	"github.com/olmgen/olmgen/internal/writes"
 )
 

@@ -25,7 +25,7 @@ import (
 type api struct {
 	packages map[string]*types.Package // by import path
 	used     map[types.Object]bool     // by another package that is no test, or by an Example
-	abroad   map[string]bool           // PATH.NAME that the modules below e2e use
+	abroad   map[string]bool           // PATH.NAME that the modules beside this one use
 }
 
 // within reports whether a package of this module stands in a folder.
@@ -105,7 +105,8 @@ var readAPI = sync.OnceValues(func() (*api, error) {
 			}
 		}
 	}
-	return a, a.readAbroad(filepath.Join("..", "..", "e2e"))
+	root := filepath.Join("..", "..")
+	return a, errors.Join(a.readAbroad(filepath.Join(root, "e2e")), a.readAbroad(filepath.Join(root, "cmd", "olmgen-rehearse")))
 })
 
 type importFunc func(path string) (*types.Package, error)

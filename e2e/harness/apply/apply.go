@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/restmapper"
 	"sigs.k8s.io/yaml"
 
-	"github.com/olmgen/olmgen/cmd/e2e/harness/cluster"
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
 )
 
 const manager = "olmgen-e2e"

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/cmd/e2e/harness/catalog"
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/catalog"
 )
 
 // Catalog is a file-based catalog of one package, in which each bundle replaces the one before it.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/olmgen/olmgen/golden/equal"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 type rule = map[string]any
@@ -21,7 +22,7 @@ func optional(c equal.Case, objects []equal.Object) (keys []string) {
 	for _, binding := range objects {
 		role, ok := byKey[fmt.Sprintf("Role %s/%v", c.Namespace, at(binding, "roleRef")["name"])]
 		if binding.Kind() != "RoleBinding" || !ok || at(binding, "metadata")["namespace"] != c.Namespace ||
-			at(role, "metadata", "labels")["olm.permissions.hash"] == nil {
+			at(role, "metadata", "labels")[olm.LabelPermissionsHash] == nil {
 			continue
 		}
 		granted := clusterWide(c, objects, byKey, maps(binding["subjects"]))

@@ -10,12 +10,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"github.com/operator-framework/operator-registry/pkg/api"
 
-	"github.com/olmgen/olmgen/cmd/e2e/harness/catalog"
-	"github.com/olmgen/olmgen/cmd/e2e/harness/cluster"
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/catalog"
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
 	"github.com/olmgen/olmgen/golden/equal"
 	recordings "github.com/olmgen/olmgen/golden/live"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
 )
 
@@ -116,7 +118,7 @@ func (i *installation) made(ctx context.Context) ([]equal.Object, error) {
 	for _, u := range all {
 		o := equal.Object(u.Object)
 		switch {
-		case i.before[string(u.GetUID())] && (u.GetLabels()["olm.managed"] == "" || u.GetName() == i.ServiceAccount),
+		case i.before[string(u.GetUID())] && (u.GetLabels()[olm.LabelManaged] == "" || u.GetName() == i.ServiceAccount),
 			!i.copyHere(&u):
 			continue
 		case !slices.Contains(normalize.Kinds, u.GetKind()):
@@ -132,7 +134,7 @@ func (i *installation) made(ctx context.Context) ([]equal.Object, error) {
 
 // copyHere is false for copied CSVs in namespaces that are nobody's business.
 func (i *installation) copyHere(u *unstructured.Unstructured) bool {
-	return u.GetKind() != "ClusterServiceVersion" || u.GetLabels()["olm.copiedFrom"] == "" || i.Copies == nil ||
+	return u.GetKind() != "ClusterServiceVersion" || u.GetLabels()[v1alpha1.CopiedLabelKey] == "" || i.Copies == nil ||
 		slices.Contains(i.Copies, u.GetNamespace())
 }
 

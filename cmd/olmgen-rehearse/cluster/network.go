@@ -18,6 +18,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // network stands in for the network of a cluster without nodes. The API server reaches Services through it (an egress
@@ -95,8 +97,7 @@ func forward(ctx context.Context, conn net.Conn, address string) {
 
 // CSVs and APIServices are resources for the dynamic client.
 var (
-	CSVs = schema.GroupVersionResource{Group: "operators.coreos.com", Version: "v1alpha1",
-		Resource: "clusterserviceversions"}
+	CSVs        = schema.GroupVersionResource{Group: olm.Group, Version: "v1alpha1", Resource: "clusterserviceversions"}
 	APIServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 )
 

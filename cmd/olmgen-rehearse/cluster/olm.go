@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // CRDs is a resource for the dynamic client.
@@ -121,9 +123,9 @@ func (c *Cluster) StartOLM(ctx context.Context) error {
 		return err
 	}
 	config := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "operators.coreos.com/v1", "kind": "OLMConfig", "metadata": map[string]any{"name": "cluster"},
+		"apiVersion": olm.Group + "/v1", "kind": "OLMConfig", "metadata": map[string]any{"name": "cluster"},
 	}}
-	configs := schema.GroupVersionResource{Group: "operators.coreos.com", Version: "v1", Resource: "olmconfigs"}
+	configs := schema.GroupVersionResource{Group: olm.Group, Version: "v1", Resource: "olmconfigs"}
 	if _, err := c.Dynamic.Resource(configs).Create(ctx, config, metav1.CreateOptions{}); err != nil {
 		return err
 	}

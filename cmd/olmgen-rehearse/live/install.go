@@ -20,8 +20,8 @@ import (
 
 	"github.com/operator-framework/operator-registry/pkg/api"
 
-	"github.com/olmgen/olmgen/cmd/e2e/harness/catalog"
-	"github.com/olmgen/olmgen/cmd/e2e/harness/cluster"
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/catalog"
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
 	"github.com/olmgen/olmgen/golden/equal"
 	recordings "github.com/olmgen/olmgen/golden/live"
 )
