@@ -15,9 +15,11 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -28,6 +30,7 @@ type Cluster struct {
 	Dynamic   dynamic.Interface
 	Discovery discovery.DiscoveryInterface
 	Resync    time.Duration // how often OLM looks at everything; 0 is its default
+	Global    string        // the namespace whose catalogs serve all namespaces; empty is OLM's own
 
 	webhooks  bool     // the API server asks admission webhooks
 	without   []string // admission plugins
@@ -37,6 +40,7 @@ type Cluster struct {
 	lock      *os.File
 	processes []*process
 	network   *network
+	mapper    *restmapper.DeferredDiscoveryRESTMapper
 	cancel    context.CancelFunc
 }
 
@@ -241,6 +245,7 @@ func (c *Cluster) connect(server string) error {
 		return err
 	}
 	c.Discovery = c.Client.Discovery()
+	c.mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.Discovery))
 	c.Dynamic, err = dynamic.NewForConfig(c.Config)
 	return err
 }

@@ -65,6 +65,29 @@ func (c *Cluster) Namespace(ctx context.Context, name string, labels map[string]
 	}
 }
 
+// ResourceOf returns the client of an object's kind as discovery names it. The error of an unknown kind is a NoMatch.
+func (c *Cluster) ResourceOf(o *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
+	gvk := o.GroupVersionKind()
+	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return nil, err
+	}
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		return c.Dynamic.Resource(mapping.Resource).Namespace(o.GetNamespace()), nil
+	}
+	return c.Dynamic.Resource(mapping.Resource), nil
+}
+
+// Namespaced reports whether the API server knows an object's kind, and it has a namespace.
+func (c *Cluster) Namespaced(o *unstructured.Unstructured) bool {
+	gvk := o.GroupVersionKind()
+	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	return err == nil && mapping.Scope.Name() == meta.RESTScopeNameNamespace
+}
+
+// Rediscover has ResourceOf know the kinds that are new.
+func (c *Cluster) Rediscover() { c.mapper.Reset() }
+
 // ClientOf returns the client of an object's kind, in the object's namespace.
 func (c *Cluster) ClientOf(o *unstructured.Unstructured) dynamic.ResourceInterface {
 	resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())

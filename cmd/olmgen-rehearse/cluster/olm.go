@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,36 +116,44 @@ func StartWithOLM(ctx context.Context, bin, run string) (*Cluster, error) {
 
 // StartOLM runs olm-operator and catalog-operator with the rights of an administrator.
 func (c *Cluster) StartOLM(ctx context.Context) error {
-	if err := c.InstallOLMCRDs(ctx); err != nil {
-		return err
-	}
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "olm"}}
-	if _, err := c.Client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil {
-		return err
-	}
-	config := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": olm.Group + "/v1", "kind": "OLMConfig", "metadata": map[string]any{"name": "cluster"},
-	}}
-	configs := schema.GroupVersionResource{Group: olm.Group, Version: "v1", Resource: "olmconfigs"}
-	if _, err := c.Dynamic.Resource(configs).Create(ctx, config, metav1.CreateOptions{}); err != nil {
+	if err := c.PrepareOLM(ctx); err != nil {
 		return err
 	}
 	return c.RunOLM(ctx)
 }
 
-// RunOLM runs OLM in a cluster that StartOLM has prepared, for the first time or after StopOLM.
+// PrepareOLM makes what RunOLM needs.
+func (c *Cluster) PrepareOLM(ctx context.Context) error {
+	if err := c.InstallOLMCRDs(ctx); err != nil {
+		return err
+	}
+	for _, name := range []string{olm.NamespaceUpstream, cmp.Or(c.Global, olm.NamespaceUpstream)} {
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if _, err := c.Client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); Exists(err) != nil {
+			return err
+		}
+	}
+	config := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": olm.Group + "/v1", "kind": "OLMConfig", "metadata": map[string]any{"name": "cluster"},
+	}}
+	configs := schema.GroupVersionResource{Group: olm.Group, Version: "v1", Resource: "olmconfigs"}
+	_, err := c.Dynamic.Resource(configs).Create(ctx, config, metav1.CreateOptions{})
+	return err
+}
+
+// RunOLM runs OLM in a cluster that PrepareOLM has prepared, for the first time or after StopOLM.
 func (c *Cluster) RunOLM(ctx context.Context) error {
 	metricsPort()
 	env := []string{"KUBECONFIG=" + c.File("kubeconfig"), "OPERATOR_NAME=olm-operator"}
-	args := []string{"--namespace", "olm"}
+	var args []string
 	if c.Resync > 0 {
 		args = append(args, "--interval", c.Resync.String())
 	}
-	if err := c.Run("olm", env, args...); err != nil {
+	if err := c.Run("olm", env, append(args, "--namespace", olm.NamespaceUpstream)...); err != nil {
 		return err
 	}
 	if err := c.Run("catalog", append(env, "OPERATOR_NAME=catalog-operator"),
-		append(args, "--install-plan-retry-timeout", "15s")...); err != nil {
+		append(args, "--namespace", cmp.Or(c.Global, olm.NamespaceUpstream), "--install-plan-retry-timeout", "15s")...); err != nil {
 		return err
 	}
 	// At its start OLM looks whether anything lacks the labels of newer versions, and if so labels even what it makes

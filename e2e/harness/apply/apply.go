@@ -15,9 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/discovery/cached/memory"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/restmapper"
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
@@ -30,13 +27,11 @@ type Applier struct {
 	Force bool // take fields over from other managers
 
 	cluster *cluster.Cluster
-	mapper  *restmapper.DeferredDiscoveryRESTMapper
 }
 
 // New returns an Applier for a cluster.
 func New(c *cluster.Cluster) *Applier {
-	return &Applier{cluster: c,
-		mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.Discovery))}
+	return &Applier{cluster: c}
 }
 
 // Result counts what became of the objects of a tree.
@@ -79,7 +74,7 @@ func (a *Applier) Apply(ctx context.Context, t Tree) (Result, []error) {
 			}
 		}
 	}
-	a.mapper.Reset()
+	a.cluster.Rediscover()
 	return r, errs
 }
 
@@ -139,7 +134,7 @@ func (a *Applier) apply(ctx context.Context, t Tree, dryRun ...string) (Result, 
 // Apply.
 func (a *Applier) Synced(ctx context.Context, t Tree, r Result) (errs []error) {
 	for _, o := range t.Objects {
-		client, err := a.client(o)
+		client, err := a.cluster.ResourceOf(o)
 		if meta.IsNoMatchError(err) {
 			continue
 		}
@@ -201,7 +196,7 @@ func unequal(before, after string) string {
 // Remove deletes the objects of a tree, last first, and waits until they are gone. A ClusterRole is deleted again if
 // the aggregation controller, which applies its rules from a cache, has made it anew meanwhile.
 func (a *Applier) Remove(ctx context.Context, t Tree) error {
-	defer a.mapper.Reset()
+	defer a.cluster.Rediscover()
 	for _, o := range slices.Backward(t.Objects) {
 		if err := a.remove(ctx, o); err != nil && !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err) {
 			return fmt.Errorf("%s: %w", idOf(o), err)
@@ -210,7 +205,7 @@ func (a *Applier) Remove(ctx context.Context, t Tree) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	for _, o := range t.Objects {
-		client, err := a.client(o)
+		client, err := a.cluster.ResourceOf(o)
 		for err == nil {
 			var live *unstructured.Unstructured
 			if live, err = client.Get(ctx, o.GetName(), metav1.GetOptions{}); err == nil {
@@ -228,7 +223,7 @@ func (a *Applier) Remove(ctx context.Context, t Tree) error {
 }
 
 func (a *Applier) remove(ctx context.Context, o *unstructured.Unstructured) error {
-	client, err := a.client(o)
+	client, err := a.cluster.ResourceOf(o)
 	if err != nil {
 		return err
 	}
@@ -236,21 +231,9 @@ func (a *Applier) remove(ctx context.Context, o *unstructured.Unstructured) erro
 	return client.Delete(ctx, o.GetName(), metav1.DeleteOptions{PropagationPolicy: &background})
 }
 
-func (a *Applier) client(o *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
-	gvk := o.GroupVersionKind()
-	mapping, err := a.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
-	if err != nil {
-		return nil, err
-	}
-	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
-		return a.cluster.Dynamic.Resource(mapping.Resource).Namespace(o.GetNamespace()), nil
-	}
-	return a.cluster.Dynamic.Resource(mapping.Resource), nil
-}
-
 func (a *Applier) patch(ctx context.Context, o *unstructured.Unstructured,
 	dryRun ...string) (*unstructured.Unstructured, error) {
-	client, err := a.client(o)
+	client, err := a.cluster.ResourceOf(o)
 	if err != nil {
 		return nil, err
 	}
@@ -274,7 +257,7 @@ func (a *Applier) Replace(ctx context.Context, old, fresh *unstructured.Unstruct
 
 // Lacking returns the first object of each kind of a tree whose API the cluster lacks.
 func (a *Applier) Lacking(t Tree) (lacking []*unstructured.Unstructured, err error) {
-	a.mapper.Reset()
+	a.cluster.Rediscover()
 	seen := map[schema.GroupVersionKind]bool{}
 	for _, o := range t.Objects {
 		gvk := o.GroupVersionKind()
@@ -282,7 +265,7 @@ func (a *Applier) Lacking(t Tree) (lacking []*unstructured.Unstructured, err err
 			continue
 		}
 		seen[gvk] = true
-		switch _, err := a.mapper.RESTMapping(gvk.GroupKind(), gvk.Version); {
+		switch _, err := a.cluster.ResourceOf(o); {
 		case meta.IsNoMatchError(err):
 			lacking = append(lacking, o)
 		case err != nil:
@@ -294,10 +277,10 @@ func (a *Applier) Lacking(t Tree) (lacking []*unstructured.Unstructured, err err
 
 // Changes is an error if applying a tree over what is there would change anything but their metadata.
 func (a *Applier) Changes(ctx context.Context, t Tree) (err error) {
-	a.mapper.Reset()
-	force := &Applier{Force: true, cluster: a.cluster, mapper: a.mapper}
+	a.cluster.Rediscover()
+	force := &Applier{Force: true, cluster: a.cluster}
 	for _, o := range t.Objects {
-		client, failed := force.client(o)
+		client, failed := a.cluster.ResourceOf(o)
 		if failed != nil {
 			return failed
 		}
@@ -322,7 +305,7 @@ func (a *Applier) Changes(ctx context.Context, t Tree) (err error) {
 
 // Get returns an object as the cluster has it; nil if it has none.
 func (a *Applier) Get(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	client, err := a.client(o)
+	client, err := a.cluster.ResourceOf(o)
 	if err == nil {
 		var live *unstructured.Unstructured
 		if live, err = client.Get(ctx, o.GetName(), metav1.GetOptions{}); err == nil {
@@ -337,7 +320,7 @@ func (a *Applier) Get(ctx context.Context, o *unstructured.Unstructured) (*unstr
 
 // Contents are the objects that the cluster has of some, by name, without what only the server writes.
 func (a *Applier) Contents(ctx context.Context, objects []*unstructured.Unstructured) (map[string]string, error) {
-	a.mapper.Reset()
+	a.cluster.Rediscover()
 	all := map[string]string{}
 	for _, o := range objects {
 		live, err := a.Get(ctx, o)

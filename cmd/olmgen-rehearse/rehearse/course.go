@@ -1,0 +1,204 @@
+package rehearse
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+const (
+	// atRest is how long nothing may change once everything is at rest: it is longer than what OLM waits for.
+	atRest = 6 * time.Second
+	// restless is how long nothing new may be said while something is not at rest. OLM gives up an InstallPlan after 15.
+	restless = 30 * time.Second
+)
+
+// Status is that of an object that OLM works on, in OLM's words.
+type Status struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// CSVs of an InstallPlan; its name is random.
+	CSVs         []string    `json:"clusterServiceVersionNames,omitempty"`
+	Phase        string      `json:"phase,omitempty"` // of a Subscription: its state
+	Reason       string      `json:"reason,omitempty"`
+	Message      string      `json:"message,omitempty"`
+	InstalledCSV string      `json:"installedCSV,omitempty"`
+	CurrentCSV   string      `json:"currentCSV,omitempty"`
+	Conditions   []Condition `json:"conditions,omitempty"`
+}
+
+// Condition is a condition that says what is wrong or not over.
+type Condition struct {
+	Type    string `json:"type"`
+	Status  string `json:"status"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// Key names what the status is of, in the course and in predictions.
+func (s Status) Key() string {
+	if s.Kind == v1alpha1.InstallPlanKind {
+		return fmt.Sprintf("%s %s/%v", s.Kind, s.Namespace, s.CSVs)
+	}
+	return fmt.Sprintf("%s %s/%s", strings.Replace(s.Kind, v1alpha1.ClusterServiceVersionKind, "CSV", 1), s.Namespace, s.Name)
+}
+
+// String returns the status as a line.
+func (s Status) String() string {
+	var line string
+	switch s.Kind {
+	case v1alpha1.ClusterServiceVersionKind:
+		return fmt.Sprintf("%s: %s: %s: %s", s.Key(), s.Phase, s.Reason, s.Message)
+	case v1alpha1.InstallPlanKind:
+		line = fmt.Sprintf("%s: %s: %s |", s.Key(), s.Phase, s.Message)
+	default:
+		line = fmt.Sprintf("%s: %s installed=%s current=%s |", s.Key(), s.Phase, s.InstalledCSV, s.CurrentCSV)
+	}
+	for _, c := range s.Conditions {
+		line += fmt.Sprintf(" %s=%s %s %s;", c.Type, c.Status, cmp.Or(c.Reason, "<nil>"), cmp.Or(c.Message, "<nil>"))
+	}
+	return line
+}
+
+// Condition returns a condition that is true, or nil.
+func (s Status) Condition(kind v1alpha1.SubscriptionConditionType) *Condition {
+	i := slices.IndexFunc(s.Conditions, func(c Condition) bool { return c.Type == string(kind) && c.Status == "True" })
+	if i < 0 {
+		return nil
+	}
+	return &s.Conditions[i]
+}
+
+// rests reports whether OLM does nothing more with the object by itself.
+func (s Status) rests() bool {
+	switch s.Kind {
+	case v1alpha1.ClusterServiceVersionKind:
+		return s.Phase == string(v1alpha1.CSVPhaseSucceeded)
+	case v1alpha1.InstallPlanKind:
+		return slices.Contains([]string{"Complete", "Failed", "RequiresApproval"}, s.Phase)
+	}
+	return s.Condition(v1alpha1.SubscriptionResolutionFailed) != nil && s.InstalledCSV == "" ||
+		s.Phase == v1alpha1.SubscriptionStateAtLatest || s.Phase == v1alpha1.SubscriptionStateUpgradePending
+}
+
+// Moment is when something was said for the first time.
+type Moment struct {
+	Seconds float64 `json:"seconds"`
+	Line    string  `json:"line"`
+}
+
+// Course is what OLM did, and what it came to.
+type Course struct {
+	Seconds  float64  `json:"seconds"`
+	Course   []Moment `json:"course"`
+	Final    []Status `json:"final"`
+	Restless []string `json:"restless,omitempty"` // what is not at rest in the end
+	TimeIsUp bool     `json:"timeIsUp,omitempty"` // it had no time to come to rest
+
+	seen map[string][]Status // by key
+}
+
+// Settle waits until OLM is at rest, or says nothing new for long, or the time is up.
+func (p *Player) Settle(ctx context.Context) (*Course, error) {
+	started := time.Now()
+	c := &Course{seen: map[string][]Status{}}
+	said, changed, tried := map[string]bool{}, started, started
+	var last string
+	for news := started; ; {
+		now, err := p.statuses(ctx)
+		if err == nil {
+			err = p.cluster.Check()
+		}
+		if ctx.Err() != nil && len(c.Final) > 0 {
+			c.TimeIsUp = true
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		c.Final, c.Restless = now, nil
+		for _, s := range now {
+			if line := s.String(); !said[line] {
+				said[line], news = true, time.Now()
+				c.Course = append(c.Course, Moment{time.Since(started).Round(100 * time.Millisecond).Seconds(), line})
+				c.seen[s.Key()] = append(c.seen[s.Key()], s)
+			}
+			if !s.rests() {
+				c.Restless = append(c.Restless, s.Key())
+			}
+		}
+		if all := fmt.Sprint(now); all != last {
+			last, changed = all, time.Now()
+		}
+		if len(c.Restless) == 0 && time.Since(changed) > atRest || time.Since(news) > restless {
+			break
+		}
+		if len(p.waiting) > 0 && time.Since(tried) > 3*time.Second {
+			before := len(p.waiting)
+			if p.again(ctx); len(p.waiting) < before {
+				changed, news = time.Now(), time.Now()
+			}
+			tried = time.Now()
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(300 * time.Millisecond):
+		}
+	}
+	c.Seconds = time.Since(started).Round(100 * time.Millisecond).Seconds()
+	return c, nil
+}
+
+// statuses returns those of CSVs, without copies, InstallPlans and Subscriptions.
+func (p *Player) statuses(ctx context.Context) (list []Status, err error) {
+	each := func(resource string, typed any, add func(Status)) {
+		if err != nil {
+			return
+		}
+		all, failed := p.cluster.Dynamic.Resource(v1alpha1.SchemeGroupVersion.WithResource(resource)).List(ctx,
+			metav1.ListOptions{LabelSelector: "!" + v1alpha1.CopiedLabelKey})
+		if err = failed; err != nil {
+			return
+		}
+		for _, o := range all.Items {
+			if err = runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, typed); err != nil {
+				return
+			}
+			add(Status{Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName()})
+		}
+	}
+	var csv v1alpha1.ClusterServiceVersion
+	each("clusterserviceversions", &csv, func(s Status) {
+		s.Phase, s.Reason, s.Message = string(csv.Status.Phase), string(csv.Status.Reason), csv.Status.Message
+		list, csv = append(list, s), v1alpha1.ClusterServiceVersion{}
+	})
+	var plan v1alpha1.InstallPlan
+	each("installplans", &plan, func(s Status) {
+		s.CSVs = slices.Sorted(slices.Values(plan.Spec.ClusterServiceVersionNames))
+		s.Phase, s.Message = string(plan.Status.Phase), plan.Status.Message
+		for _, c := range plan.Status.Conditions {
+			s.Conditions = append(s.Conditions, Condition{string(c.Type), string(c.Status), string(c.Reason), c.Message})
+		}
+		list, plan = append(list, s), v1alpha1.InstallPlan{}
+	})
+	var sub v1alpha1.Subscription
+	each("subscriptions", &sub, func(s Status) {
+		s.Phase, s.InstalledCSV, s.CurrentCSV = string(sub.Status.State), sub.Status.InstalledCSV, sub.Status.CurrentCSV
+		for _, c := range sub.Status.Conditions {
+			if c.Status == corev1.ConditionTrue {
+				s.Conditions = append(s.Conditions, Condition{string(c.Type), string(c.Status), c.Reason, c.Message})
+			}
+		}
+		list, sub = append(list, s), v1alpha1.Subscription{}
+	})
+	return list, err
+}

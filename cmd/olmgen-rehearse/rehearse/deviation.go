@@ -1,0 +1,104 @@
+package rehearse
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/predict"
+)
+
+// Deviation is an object that a real OLM brought to another end than olmgen check predicts.
+type Deviation struct {
+	State     string `json:"state"`
+	Object    string `json:"object"`
+	Played    string `json:"played"`
+	Predicted string `json:"predicted"`
+}
+
+func (d Deviation) finding() findings.Finding {
+	return findings.Finding{Level: findings.Warning, Rule: "prediction", Object: d.Object,
+		Message: fmt.Sprintf("%s: OLM came to %q, and olmgen check predicts %q", d.State, d.Played, d.Predicted)}
+}
+
+// predictedOf returns what is predicted, as OLM would say it. unknown has the keys of what nobody can know.
+func predictedOf(r *predict.Report) (list []Status, unknown map[string]bool) {
+	unknown = map[string]bool{}
+	for _, v := range r.CSVs {
+		s := Status{Kind: v1alpha1.ClusterServiceVersionKind, Namespace: v.Namespace, Name: v.Name, Phase: v.Phase,
+			Reason: v.Reason, Message: v.Message}
+		list, unknown[s.Key()] = append(list, s), v.Unknown != ""
+	}
+	for _, p := range r.Plans {
+		list = append(list, Status{Kind: v1alpha1.InstallPlanKind, Namespace: p.Namespace,
+			CSVs: slices.Sorted(slices.Values(p.CSVs)), Phase: p.Phase, Message: p.Message})
+	}
+	for _, x := range r.Subscriptions {
+		s := Status{Kind: v1alpha1.SubscriptionKind, Namespace: x.Namespace, Name: x.Name, Phase: x.State,
+			InstalledCSV: x.InstalledCSV, CurrentCSV: x.CurrentCSV}
+		if c := x.Condition; c != nil {
+			s.Conditions = []Condition{{c.Type, c.Status, c.Reason, c.Message}}
+		}
+		list = append(list, s)
+	}
+	for _, u := range r.Unknown {
+		unknown[fmt.Sprintf("%s %s/%s", u.Object.Kind, u.Object.Namespace, u.Object.Name)] = true
+	}
+	return list, unknown
+}
+
+// short returns the part of a status that is predicted: the message of what OLM tries again and again varies.
+func (s Status) short() string {
+	switch s.Kind {
+	case v1alpha1.ClusterServiceVersionKind:
+		return s.Phase + ": " + s.Reason
+	case v1alpha1.InstallPlanKind:
+		return s.Phase
+	}
+	line := fmt.Sprintf("%s installed=%s current=%s", s.Phase, s.InstalledCSV, s.CurrentCSV)
+	if c := s.Condition(v1alpha1.SubscriptionResolutionFailed); c != nil {
+		line += " " + c.Type + ": " + c.Reason
+	}
+	return line
+}
+
+// deviations compares the end of a course with a prediction. A CSV that OLM tries to install again and again agrees with
+// each state that it was in. InstallPlans of before are not predicted.
+func deviations(state string, c *Course, r *predict.Report) (list []Deviation) {
+	predicted, unknown := predictedOf(r)
+	played := lists.By(c.Final, Status.Key)
+	known := map[string]bool{}
+	for _, want := range predicted {
+		key := want.Key()
+		got, there := played[key]
+		if known[key] = true; unknown[key] {
+			continue
+		}
+		seen := slices.ContainsFunc(c.seen[key], func(s Status) bool { return s.short() == want.short() })
+		flaps := want.Kind == v1alpha1.ClusterServiceVersionKind && want.Phase != string(v1alpha1.CSVPhaseSucceeded)
+		if !there || got.short() != want.short() && !(flaps && seen) {
+			d := Deviation{state, key, "", want.short()}
+			if there {
+				d.Played = got.short()
+			}
+			list = append(list, d)
+		}
+	}
+	for _, s := range c.Final {
+		if key := s.Key(); !known[key] && s.Kind != v1alpha1.InstallPlanKind && !unknown[key] {
+			list = append(list, Deviation{state, key, s.short(), ""})
+		}
+	}
+	return list
+}
+
+func identity(o *unstructured.Unstructured) string {
+	if o.GetNamespace() == "" {
+		return o.GetKind() + " " + o.GetName()
+	}
+	return o.GetKind() + " " + o.GetNamespace() + "/" + o.GetName()
+}

@@ -1,0 +1,306 @@
+package rehearse
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"github.com/operator-framework/operator-registry/pkg/api"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	fbc "github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/catalog"
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
+	"github.com/olmgen/olmgen/internal/predict"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// engine is the field manager of the tree.
+const engine = "olmgen-rehearse"
+
+// Player plays states in one cluster, one after another.
+type Player struct {
+	cluster *cluster.Cluster
+	dir     string // for files
+	catalog map[string]*catalog.Served
+
+	applied []*unstructured.Unstructured // of the last state
+	waiting []*unstructured.Unstructured // what the API server does not take yet
+	why     map[*unstructured.Unstructured]error
+	notPut  []cluster.Refused
+	first   []*manifest.Object // what was there before OLM ran
+	whole   bool               // the cluster is that of a dump
+}
+
+// Start starts a cluster with the programs in bin. It has what the state says is in the cluster, and OLM runs.
+func Start(ctx context.Context, bin, dir string, s *State) (p *Player, err error) {
+	c, err := cluster.Start(ctx, bin, dir)
+	if err != nil {
+		return nil, err
+	}
+	p = &Player{cluster: c, dir: dir, catalog: map[string]*catalog.Served{}, whole: len(s.before) > 0}
+	defer func() {
+		if err != nil {
+			p.Stop()
+		}
+	}()
+	c.Global = s.global()
+	if err := c.PrepareOLM(ctx); err != nil {
+		return nil, err
+	}
+	before, err := unstructuredOf(s.before)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.serve(ctx, s, before); err != nil {
+		return nil, err
+	}
+	if p.notPut, err = c.Put(ctx, before); err != nil {
+		return nil, err
+	}
+	if p.first, err = p.objects(ctx); err != nil {
+		return nil, err
+	}
+	return p, c.RunOLM(ctx)
+}
+
+// Stop ends the cluster and its catalogs.
+func (p *Player) Stop() {
+	p.cluster.Stop()
+	for _, served := range p.catalog {
+		served.Stop()
+	}
+}
+
+// serve serves the content of each CatalogSource, and has its object name the address. One whose content nobody knows
+// has none, so that the others can be resolved.
+func (p *Player) serve(ctx context.Context, s *State, objects []*unstructured.Unstructured) error {
+	for _, source := range s.sources() {
+		key := source.Namespace + "/" + source.Name
+		if from := s.find(v1alpha1.CatalogSourceKind, source.Namespace, source.Name); p.catalog[key] == nil {
+			dir := s.content(source.Namespace, source.Name)
+			if dir == "" && from != nil && broken(from) {
+				continue
+			}
+			contents, err := p.contents(ctx, s, key)
+			if err == nil {
+				dir, err = p.directory(dir)
+			}
+			if err == nil {
+				p.catalog[key], err = catalog.ServeFBC(ctx, dir, contents)
+			}
+			if err != nil {
+				return fmt.Errorf("catalog %s: %w", key, err)
+			}
+		}
+		for _, o := range objects {
+			if o.GetKind() == v1alpha1.CatalogSourceKind && o.GetNamespace()+"/"+o.GetName() == key {
+				spec, _, _ := unstructured.NestedMap(o.Object, "spec")
+				o.Object["spec"] = map[string]any{"sourceType": "grpc", "address": p.catalog[key].Address,
+					"priority": spec["priority"], "displayName": spec["displayName"]}
+				delete(o.Object, "status")
+			}
+		}
+	}
+	return nil
+}
+
+// directory returns a directory with the content of a catalog: itself, or one with a copy of the file.
+func (p *Player) directory(path string) (string, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return path, nil
+	}
+	dir, err := os.MkdirTemp(p.dir, "catalog-")
+	if err != nil || path == "" {
+		return dir, err
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	return dir, os.WriteFile(filepath.Join(dir, filepath.Base(path)), data, 0o600)
+}
+
+// contents returns the bundles that OLM is predicted to install from a catalog that has only their images, by image. If
+// one cannot be read, OLM tries to unpack it, and the report says so.
+func (p *Player) contents(ctx context.Context, s *State, key string) (map[string]*api.Bundle, error) {
+	report, err := s.Check(ctx, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	installs := slices.Clone(report.Installs)
+	for _, u := range report.Updates {
+		installs = append(installs, u.Install)
+	}
+	contents := map[string]*api.Bundle{}
+	for _, i := range installs {
+		if i.Catalog != key || i.Choice.Bundle == nil || i.Choice.Bundle.Image == "" || i.Choice.Bundle.Objects {
+			continue
+		}
+		if contents[i.Choice.Bundle.Image], err = p.bundle(ctx, i, s.request); err != nil {
+			s.unknown = append(s.unknown, err.Error())
+		}
+	}
+	return contents, nil
+}
+
+func (p *Player) bundle(ctx context.Context, i predict.Install, r *Request) (*api.Bundle, error) {
+	files, err := i.Choice.Files(ctx, fbc.Options{Source: r.Source})
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(p.dir, "bundle-")
+	if err == nil {
+		err = os.CopyFS(dir, files.FS)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return catalog.Read(dir)
+}
+
+// Apply applies what a state has as an engine does, server-side and with force, and removes what only the state before
+// had. What the API server does not take is tried again while the cluster settles.
+func (p *Player) Apply(ctx context.Context, s *State) error {
+	objects, err := unstructuredOf(s.applied)
+	if err != nil {
+		return err
+	}
+	if err := p.serve(ctx, s, objects); err != nil {
+		return err
+	}
+	objects = append(objects, p.lacking(s, objects)...)
+	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { return cmp.Compare(turn(a), turn(b)) })
+	old := p.applied
+	p.applied, p.waiting, p.why = objects, nil, map[*unstructured.Unstructured]error{}
+	for _, o := range objects {
+		if o.GetNamespace() == "" && s.request.Namespace != "" && p.cluster.Namespaced(o) {
+			o.SetNamespace(s.request.Namespace)
+		}
+		if p.apply(ctx, o) != nil {
+			p.waiting = append(p.waiting, o)
+		}
+	}
+	for _, o := range slices.Backward(old) {
+		if !slices.ContainsFunc(objects, func(x *unstructured.Unstructured) bool { return name(x) == name(o) }) {
+			if err := p.remove(ctx, o); err != nil {
+				return err
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// lacking returns CatalogSources that are given and that nothing declares and, of a cluster without a dump, namespaces.
+func (p *Player) lacking(s *State, objects []*unstructured.Unstructured) (list []*unstructured.Unstructured) {
+	for _, source := range s.sources() {
+		if s.find(v1alpha1.CatalogSourceKind, source.Namespace, source.Name) == nil {
+			o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"sourceType": "grpc",
+				"address":  p.catalog[source.Namespace+"/"+source.Name].Address,
+				"priority": int64(source.Priority)}}}
+			o.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind(v1alpha1.CatalogSourceKind))
+			o.SetNamespace(source.Namespace)
+			o.SetName(source.Name)
+			list = append(list, o)
+		}
+	}
+	known := map[string]bool{"": true}
+	for _, o := range objects {
+		if o.GetKind() == "Namespace" {
+			known[o.GetName()] = true
+		}
+	}
+	for _, o := range slices.Concat(objects, list) {
+		if namespace := o.GetNamespace(); !known[namespace] && !p.whole {
+			known[namespace] = true
+			list = append(list, &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1",
+				"kind": "Namespace", "metadata": map[string]any{"name": namespace}}})
+		}
+	}
+	return list
+}
+
+// turn orders what is applied as engines do.
+func turn(o *unstructured.Unstructured) int {
+	first := []string{"Namespace", "CustomResourceDefinition", v1alpha1.CatalogSourceKind}
+	if i := slices.Index(first, o.GetKind()); i >= 0 {
+		return i
+	}
+	return len(first)
+}
+
+// apply applies an object. Fields that a dump shows are those of the engine if the tree has them: it removes them later.
+func (p *Player) apply(ctx context.Context, o *unstructured.Unstructured) (err error) {
+	defer func() { p.why[o] = err }()
+	client, err := p.cluster.ResourceOf(o)
+	if err != nil {
+		return err
+	}
+	data, err := o.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	force := true
+	live, err := client.Patch(ctx, o.GetName(), types.ApplyPatchType, data, metav1.PatchOptions{FieldManager: engine,
+		Force: &force})
+	if err != nil {
+		return err
+	}
+	fields := live.GetManagedFields()
+	if kept := slices.DeleteFunc(slices.Clone(fields), func(f metav1.ManagedFieldsEntry) bool {
+		return f.Manager == cluster.Putter && f.Subresource == ""
+	}); len(kept) < len(fields) {
+		live.SetManagedFields(kept)
+		_, _ = client.Update(ctx, live, metav1.UpdateOptions{}) // in a conflict the fields stay
+	}
+	if o.GetKind() == "CustomResourceDefinition" {
+		err = p.cluster.Established(ctx, o.GetName())
+		p.cluster.Rediscover()
+	}
+	return err
+}
+
+func (p *Player) remove(ctx context.Context, o *unstructured.Unstructured) error {
+	client, err := p.cluster.ResourceOf(o)
+	if err == nil {
+		background := metav1.DeletePropagationBackground
+		err = client.Delete(ctx, o.GetName(), metav1.DeleteOptions{PropagationPolicy: &background})
+	}
+	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// again tries what waits once more.
+func (p *Player) again(ctx context.Context) {
+	p.cluster.Rediscover()
+	p.waiting = slices.DeleteFunc(p.waiting, func(o *unstructured.Unstructured) bool { return p.apply(ctx, o) == nil })
+}
+
+// objects returns all objects of the cluster that somebody may ask for.
+func (p *Player) objects(ctx context.Context) (list []*manifest.Object, err error) {
+	except := slices.DeleteFunc(slices.Clone(cluster.ByTheWay), func(kind string) bool { return kind == "Namespace" })
+	all, err := p.cluster.Objects(ctx, append(except, "PackageManifest", "FlowSchema", "PriorityLevelConfiguration"))
+	for _, o := range all {
+		unstructured.RemoveNestedField(o.Object, "metadata", "managedFields")
+		if o.GetLabels()["kubernetes.io/bootstrapping"] == "" {
+			list = append(list, manifest.New(o.Object))
+		}
+	}
+	return list, err
+}
+
+// name names an object whatever its version.
+func name(o *unstructured.Unstructured) string {
+	return strings.Join([]string{o.GroupVersionKind().Group, o.GetKind(), o.GetNamespace(), o.GetName()}, "/")
+}

@@ -1,0 +1,136 @@
+package rehearse
+
+import (
+	"debug/buildinfo"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/operator-framework/api/crds"
+
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Program is one that a rehearsal runs.
+type Program struct {
+	Name   string
+	Module string // whose version is its own
+	OfOLM  bool
+	Path   string // where it is; empty if it is missing
+}
+
+// programs are those that a rehearsal runs. Nothing is played without one of them: without kube-controller-manager
+// there is no garbage collection, no aggregated ClusterRole, and no ServiceAccount of a namespace.
+var programs = []Program{{Name: "etcd", Module: "go.etcd.io/etcd/server/v3"}, {Name: "kube-apiserver", Module: "k8s.io/kubernetes"},
+	{Name: "kube-controller-manager", Module: "k8s.io/kubernetes"},
+	{Name: "olm", Module: "github.com/operator-framework/operator-lifecycle-manager", OfOLM: true},
+	{Name: "catalog", Module: "github.com/operator-framework/operator-lifecycle-manager", OfOLM: true}}
+
+// Build is the directory in which "make rehearse-tools" puts the programs.
+func Build() string {
+	base := os.Getenv("OLMGEN_TOOLS")
+	if base == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return ""
+		}
+		base = filepath.Join(cache, "olmgen")
+	}
+	return filepath.Join(base, "rehearse")
+}
+
+// Find looks for the programs: in a directory that is given, in $KUBEBUILDER_ASSETS, and in Build. OLM's are in a
+// directory of their own, if one is given.
+func Find(assets, olm string) []Program {
+	list := append([]Program(nil), programs...)
+	for i, p := range list {
+		dirs := []string{assets, os.Getenv("KUBEBUILDER_ASSETS"), Build()}
+		if p.OfOLM {
+			dirs[0], dirs[1] = olm, assets
+		}
+		for _, dir := range dirs {
+			path := filepath.Join(dir, p.Name)
+			if info, err := os.Stat(path); dir != "" && err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+				list[i].Path = path
+				break
+			}
+		}
+	}
+	return list
+}
+
+// Version returns the version of a program, as its build says it.
+func (p Program) Version() string {
+	info, err := buildinfo.ReadFile(p.Path)
+	if err != nil {
+		return "(unknown)"
+	}
+	for _, m := range append(info.Deps, &info.Main) {
+		if m.Path == p.Module {
+			return m.Version
+		}
+	}
+	return "(unknown)"
+}
+
+// Bin fills a directory with links to the programs, and with OLM's CustomResourceDefinitions. The error names those that
+// are missing.
+func Bin(dir string, list []Program) (versions map[string]string, err error) {
+	var missing []string
+	versions = map[string]string{}
+	for _, p := range list {
+		if p.Path == "" {
+			missing = append(missing, p.Name)
+			continue
+		}
+		path, err := filepath.Abs(p.Path)
+		if err == nil {
+			err = os.Symlink(path, filepath.Join(dir, p.Name))
+		}
+		if err != nil {
+			return nil, err
+		}
+		versions[p.Name] = p.Version()
+	}
+	if len(missing) > 0 {
+		return nil, manifest.WithHint(fmt.Errorf("%s is missing", text.And(missing)),
+			"olmgen-rehearse setup says where to get what a rehearsal needs")
+	}
+	if err := os.Mkdir(filepath.Join(dir, "crds"), 0o700); err != nil {
+		return nil, err
+	}
+	for _, name := range crds.AssetNames() {
+		data, err := crds.Asset(name)
+		if err == nil && strings.HasSuffix(name, ".yaml") {
+			err = os.WriteFile(filepath.Join(dir, "crds", name), data, 0o600)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return versions, nil
+}
+
+// Setup says what of the programs is there, and how to get the others.
+func Setup(list []Program) (said string, complete bool) {
+	complete = true
+	for _, p := range list {
+		if p.Path == "" {
+			said, complete = said+fmt.Sprintf("%-24s missing\n", p.Name), false
+		} else {
+			said += fmt.Sprintf("%-24s %s %s\n", p.Name, p.Version(), p.Path)
+		}
+	}
+	if complete {
+		return said + "everything is there\n", true
+	}
+	return said + `
+"make rehearse-tools" in a checkout of olmgen builds all of them from Go modules: it takes 16 CPU minutes, once, and needs Go
+and 4 GB of memory. They are then in ` + Build() + `.
+
+etcd and kube-apiserver can also be those of envtest (KUBEBUILDER_ASSETS, or --assets DIR). It has no kube-controller-manager:
+put that of a release of Kubernetes beside them. --olm DIR has the programs olm and catalog of OLM's image, from /bin.
+`, false
+}

@@ -1,0 +1,252 @@
+package rehearse
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/olmgen/olmgen/cmd/internal/review"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/compare"
+	"github.com/olmgen/olmgen/internal/permissions"
+	"github.com/olmgen/olmgen/internal/predict"
+	"github.com/olmgen/olmgen/internal/print"
+	"github.com/olmgen/olmgen/internal/world"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Simulated says what a rehearsal is not.
+var Simulated = []string{
+	"no pods run: a Deployment counts as available at once, and no operator acts on its custom resources",
+	"no webhook is asked; behind Services, an extension API server that only lists its kinds, and a conversion that " +
+		"only changes the version",
+	"no probes, quotas of nodes, network and storage; of Kubernetes' controllers only those of namespaces, " +
+		"ServiceAccounts, aggregated ClusterRoles and the garbage collector",
+	"OLM runs as administrator, and gives up an InstallPlan after 15 seconds in place of a minute",
+	"catalogs send the objects of bundles themselves: nothing is unpacked from an image",
+}
+
+// Report says what became of a cluster.
+type Report struct {
+	Programs   map[string]string `json:"programs"` // their versions
+	Played     []Played          `json:"played"`   // in their order
+	Created    []string          `json:"created"`  // by the last state
+	Changed    []string          `json:"changed"`
+	Deleted    []string          `json:"deleted"`
+	Difference any               `json:"difference,omitempty"` // as olmgen diff has it
+	Prediction []Deviation       `json:"prediction"`           // null if nobody compared
+	Findings   findings.Summary  `json:"summary"`
+	Simulated  []string          `json:"simulated"`
+
+	compared bool
+	list     []findings.Finding
+}
+
+// Played is one state, played.
+type Played struct {
+	Name string `json:"name"`
+	*Course
+}
+
+// Options configure Run.
+type Options struct {
+	Bin, Dir string        // with the programs; for files
+	Names    []string      // of the states
+	Patience time.Duration // for each state to come to rest
+	Compare  bool          // with what is predicted
+	Programs map[string]string
+	Progress func(string)
+}
+
+// Run plays states in one cluster, one after another. There is one, or the state before a change and that after it.
+func Run(ctx context.Context, o Options, states ...*State) (*Report, error) {
+	o.Progress("starting a cluster")
+	p, err := Start(ctx, o.Bin, o.Dir, states[0])
+	if err != nil {
+		return nil, err
+	}
+	defer p.Stop()
+	r := &Report{Programs: o.Programs, Simulated: Simulated, compared: o.Compare}
+	before, was := p.first, map[string]bool{}
+	var predicted *predict.Report
+	for i, s := range states {
+		if i > 0 {
+			if before, err = p.objects(ctx); err != nil {
+				return nil, err
+			}
+			was = lists.Set(r.list, findings.Finding.Description)
+		}
+		o.Progress("applying " + o.Names[i])
+		if err := p.Apply(ctx, s); err != nil {
+			return nil, err
+		}
+		patient, cancel := context.WithTimeout(ctx, o.Patience)
+		c, err := p.Settle(patient)
+		cancel()
+		if err != nil {
+			return nil, err
+		}
+		r.Played = append(r.Played, Played{o.Names[i], c})
+		r.list = p.findings(c, s)
+		if o.Compare {
+			if predicted, err = s.Check(ctx, predicted, states[max(0, i-1)]); err != nil {
+				return nil, err
+			}
+			r.Prediction = slices.Concat([]Deviation{}, r.Prediction, deviations(o.Names[i], c, predicted))
+		}
+	}
+	for i, f := range r.list {
+		if was[f.Description()] {
+			r.list[i].Level, r.list[i].Message = findings.Note, f.Message+" (as before)"
+		}
+	}
+	for _, d := range r.Prediction {
+		r.list = append(r.list, d.finding())
+	}
+	r.Findings = findings.Summarize(r.list)
+	after, err := p.objects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.objects(before, after)
+	r.Difference, err = difference(ctx, before, after)
+	return r, err
+}
+
+// objects notes which objects differ, without what only the API server and status have.
+func (r *Report) objects(before, after []*manifest.Object) {
+	key := func(o *manifest.Object) string { return world.Key(o, "") }
+	old, now := lists.By(before, key), lists.By(after, key)
+	for _, k := range slices.Sorted(maps.Keys(now)) {
+		switch o := now[k]; {
+		case old[k] == nil:
+			r.Created = append(r.Created, o.Identity())
+		case !reflect.DeepEqual(content(old[k]), content(o)):
+			r.Changed = append(r.Changed, o.Identity())
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(old)) {
+		if now[k] == nil {
+			r.Deleted = append(r.Deleted, old[k].Identity())
+		}
+	}
+}
+
+// content returns the fields of an object that somebody asks for.
+func content(o *manifest.Object) map[string]any {
+	value, _ := o.Value() // it is from a client
+	delete(value, "status")
+	if m, ok := value["metadata"].(map[string]any); ok {
+		for _, field := range []string{"resourceVersion", "generation", "managedFields", "creationTimestamp"} {
+			delete(m, field)
+		}
+	}
+	return value
+}
+
+// difference compares two states of a cluster as olmgen diff does.
+func difference(ctx context.Context, before, after []*manifest.Object) (*compare.Report, error) {
+	var sides [2]*review.Subject
+	names := [2]string{"before", "after"}
+	for i, objects := range [][]*manifest.Object{before, after} {
+		var err error
+		if sides[i], err = review.FromObjects(objects, permissions.Operator{Name: names[i]}, ""); err != nil {
+			return nil, err
+		}
+	}
+	return review.Compare(ctx, sides[0], sides[1], names, compare.Options{})
+}
+
+// findings returns what a person must look at.
+func (p *Player) findings(c *Course, s *State) (list []findings.Finding) {
+	add := func(level findings.Severity, rule, object, format string, args ...any) {
+		list = append(list, findings.Finding{Level: level, Rule: rule, Object: object, Message: text.OneLine(fmt.Sprintf(format, args...))})
+	}
+	for _, u := range s.unknown {
+		add(findings.Note, "unknown", "", "%s", u)
+	}
+	for _, x := range p.notPut {
+		add(findings.Note, "not-put", identity(x.Object), "%v", x.Err)
+	}
+	for _, o := range p.waiting {
+		level := findings.Error
+		if meta.IsNoMatchError(p.why[o]) && !p.whole {
+			level = findings.Note // the cluster may have its CustomResourceDefinition
+		}
+		add(level, "not-applied", identity(o), "%v", p.why[o])
+	}
+	for _, x := range c.Final {
+		switch failed := x.Condition(v1alpha1.SubscriptionResolutionFailed); {
+		case failed != nil && (x.InstalledCSV == "" || x.InstalledCSV != x.CurrentCSV || x.Phase != v1alpha1.SubscriptionStateAtLatest):
+			add(findings.Error, failed.Type, x.Key(), "%s: %s", failed.Reason, failed.Message)
+		case failed != nil:
+			add(findings.Warning, failed.Type, x.Key(), "%s: %s", failed.Reason, failed.Message)
+		case x.Condition(v1alpha1.SubscriptionBundleUnpacking) != nil:
+			add(findings.Warning, "unknown", x.Key(), "OLM unpacks a bundle from its image, which is not played")
+		case x.Kind == v1alpha1.InstallPlanKind && x.Phase == string(v1alpha1.InstallPlanPhaseRequiresApproval):
+			add(findings.Note, x.Phase, x.Key(), "it waits for somebody to approve it")
+		case !x.rests(), x.Phase == string(v1alpha1.InstallPlanPhaseFailed):
+			add(findings.Error, cmp.Or(x.Reason, x.Phase, "no-status"), x.Key(), "%s: %s", x.Phase, x.Message)
+		}
+	}
+	if c.TimeIsUp {
+		add(findings.Error, "time-is-up", "", "OLM had no time to come to rest: %s", text.FirstOf(8, c.Restless))
+	}
+	return list
+}
+
+// Meets reports whether a person must look at the report.
+func (r *Report) Meets() bool {
+	return findings.Reaches(r.list, findings.Error) || len(r.Prediction) > 0
+}
+
+// Document returns the course, the end and the objects.
+func (r *Report) Document() *findings.Document {
+	d := &findings.Document{Kind: "Rehearsal", Title: "Rehearsal", Fold: true}
+	d.Lead = fmt.Sprintf("Rehearsal: %s, %s, %s", text.Count(r.Findings.Errors, "error"), text.Count(r.Findings.Warnings, "warning"), text.Count(r.Findings.Notes, "note"))
+	for _, p := range r.Played {
+		course := findings.Table{Columns: []findings.Column{{Title: "Seconds", Number: true, Width: 6}, {Title: "OLM says"}}}
+		for _, m := range p.Course.Course {
+			course.Rows = append(course.Rows, findings.Cells(fmt.Sprintf("%.1f", m.Seconds), m.Line))
+		}
+		end := findings.Table{Columns: findings.Columns("OLM says")}
+		for _, s := range p.Final {
+			end.Rows = append(end.Rows, findings.Cells(s.String()))
+		}
+		d.Sections = append(d.Sections, findings.Section{Title: "Course of " + p.Name, Tables: []findings.Table{course}},
+			findings.Section{Title: fmt.Sprintf("End of %s, after %.0f seconds", p.Name, p.Seconds), Tables: []findings.Table{end}})
+	}
+	objects := findings.Table{Columns: findings.Columns("", "Object")}
+	for what, list := range map[string][]string{"+": r.Created, "~": r.Changed, "-": r.Deleted} {
+		for _, o := range list {
+			objects.Rows = append(objects.Rows, findings.Cells(what, o))
+		}
+	}
+	slices.SortStableFunc(objects.Rows, func(a, b []findings.Cell) int { return cmp.Compare(a[1].Text, b[1].Text) })
+	d.Sections = append(d.Sections, findings.Section{Title: "Objects", Tables: []findings.Table{objects}})
+	if r.compared {
+		s := findings.Section{Title: "Prediction"}
+		if s.Text = []string{"olmgen check predicts the same."}; len(r.Prediction) > 0 {
+			s.Text = []string{"olmgen check predicts something else: see the findings."}
+		}
+		d.Sections = append(d.Sections, s)
+	}
+	versions := lists.Map(slices.Sorted(maps.Keys(r.Programs)), func(name string) string { return name + " " + r.Programs[name] })
+	d.Sections = append(d.Sections, findings.Section{Title: "What is simulated", Remarks: append(findings.Remarks("", r.Simulated),
+		findings.Remark{Text: text.And(versions)})})
+	return d
+}
+
+// Following returns the findings, and what olmgen diff says.
+func (r *Report) Following(findings.Format) []any {
+	return []any{print.List{Findings: r.list}, r.Difference}
+}

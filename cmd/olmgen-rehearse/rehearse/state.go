@@ -1,0 +1,224 @@
+// Package rehearse plays a tree with a real API server and a real OLM, without a cluster, and says what becomes of it.
+package rehearse
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	fbc "github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/cmd/internal/review"
+	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/crs/apiserver"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/predict"
+	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/internal/world"
+	"github.com/olmgen/olmgen/internal/writes"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/source"
+)
+
+// Request says what is played.
+type Request struct {
+	Dumps     []string // what is in the cluster, as kubectl get -o yaml prints it
+	Catalogs  []string // [NAMESPACE/NAME=]DIR each
+	Namespace string   // of objects that name none
+	Source    source.Options
+	Tree      tree.Options
+	API       writes.Checker // what the prediction asks; may be nil
+
+	contents []review.Content
+	catalogs predict.Catalogs
+}
+
+// Open reads the catalogs. Call it before State.
+func (r *Request) Open(ctx context.Context) (err error) {
+	for _, value := range r.Catalogs {
+		c, err := review.ReadContent(value, false, true)
+		switch {
+		case err != nil:
+			return err
+		case c.Cluster:
+			return &review.ContentError{Msg: "OLM v1 is not played", Tip: "write NAMESPACE/NAME=DIR"}
+		case source.Path(c.Dir) == "":
+			return &review.ContentError{Msg: c.Dir + " is an image", Tip: "write its files into a directory"}
+		}
+		r.contents = append(r.contents, c)
+	}
+	reader := review.ContentReader{Options: fbc.Options{Source: r.Source}}
+	r.catalogs, err = reader.Catalogs(ctx, r.Catalogs)
+	r.catalogs.Open = true
+	return err
+}
+
+// State is what one cluster is to have.
+type State struct {
+	request *Request
+	tree    *tree.Tree
+	before  []*manifest.Object // that are in the cluster
+	applied []*manifest.Object // by an engine, over them
+	unknown []string           // what of the tree is not played, and why
+}
+
+// State reads the tree of one cluster. There may be no path.
+func (r *Request) State(ctx context.Context, paths ...string) (*State, error) {
+	s := &State{request: r, tree: &tree.Tree{}}
+	if paths = slices.Concat(r.Dumps, paths); len(paths) == 0 {
+		return s, nil
+	}
+	t, err := tree.Read(ctx, paths, r.Tree)
+	if err != nil {
+		return nil, err
+	}
+	if unknown := append(t.Unknown(), t.Faults...); len(unknown) > 0 {
+		return nil, unknown[0]
+	}
+	clusters := t.Clusters(nil)
+	if len(clusters) == 0 {
+		return nil, fmt.Errorf("%s: there are no objects", strings.Join(paths, ", "))
+	}
+	if len(clusters) > 1 {
+		names := lists.Map(clusters, func(c tree.Cluster) string { return c.Name })
+		return nil, manifest.WithHint(fmt.Errorf("%d clusters are in the tree: %s", len(names), text.FirstOf(8, names)),
+			"name the path of one, or a directory with all of its roots with --cluster")
+	}
+	s.tree = t.Of(clusters[0], true)
+	for _, e := range t.Templated {
+		s.unknown = append(s.unknown, e.Error())
+	}
+	if what := t.UnappliedText(); what != "" {
+		s.unknown = append(s.unknown, what)
+	}
+	live := func(o *manifest.Object) bool { return o.Has("metadata", "uid") }
+	s.before, _ = world.Counted(lists.Filter(s.tree.Objects, live), r.Namespace)
+	s.applied, _ = world.Counted(lists.Filter(s.tree.Objects, func(o *manifest.Object) bool { return !live(o) }), r.Namespace)
+	has := lists.Set(s.tree.Objects, func(o *manifest.Object) string { return world.Key(o, r.Namespace) })
+	for o := range predict.World(ctx, s.tree.Objects, r.Namespace, r.catalogs).All() {
+		if !has[world.Key(o, r.Namespace)] { // made by a distribution or an OperatorPolicy
+			s.applied = append(s.applied, o)
+		}
+	}
+	s.withhold()
+	return s, nil
+}
+
+// withhold leaves out Subscriptions to catalogs whose content nobody knows: one would fail all others of its namespace.
+func (s *State) withhold() {
+	s.applied = lists.Filter(s.applied, func(o *manifest.Object) bool {
+		if o.Kind != v1alpha1.SubscriptionKind || o.Group() != olm.Group {
+			return true
+		}
+		namespace, _ := o.Get("spec", "sourceNamespace")
+		name, _ := o.Get("spec", "source")
+		from := s.find(v1alpha1.CatalogSourceKind, olm.Text(namespace), olm.Text(name))
+		there := s.find(o.Kind, o.Namespace, o.Name)
+		switch {
+		case s.content(olm.Text(namespace), olm.Text(name)) != "" || there != nil && there.Has("status", "installedCSV"),
+			from == nil && len(s.before) > 0, from != nil && broken(from):
+			return true
+		}
+		s.unknown = append(s.unknown, fmt.Sprintf("%s is not played: the content of the catalog %s/%s is not given",
+			o.Identity(), olm.Text(namespace), olm.Text(name)))
+		return false
+	})
+}
+
+// broken reports whether nobody answered for a CatalogSource when it was dumped.
+func broken(o *manifest.Object) bool {
+	state, _ := o.Get("status", "connectionState", "lastObservedState")
+	return state != nil && state != "READY" && state != "CONNECTING"
+}
+
+// find returns an object of OLM in the cluster, else of the tree; nil if there is none.
+func (s *State) find(kind, namespace, name string) *manifest.Object {
+	return lists.Find(slices.Concat(s.before, s.applied), func(o *manifest.Object) bool {
+		return o.Kind == kind && o.Group() == olm.Group && o.Namespace == namespace && o.Name == name
+	})
+}
+
+// content returns the directory with the content of a CatalogSource, or "".
+func (s *State) content(namespace, name string) (dir string) {
+	for _, c := range s.request.contents {
+		if c.Namespace == namespace && c.Name == name {
+			return c.Dir
+		}
+		if c.Namespace == "" {
+			dir = c.Dir
+		}
+	}
+	return dir
+}
+
+// sources returns the CatalogSources that the state has or asks for, by namespace and name, and their priorities.
+func (s *State) sources() (list []resolve.Source) {
+	asked := resolve.Of(world.Read(slices.Concat(s.before, s.applied), s.request.Namespace))
+	list = asked.CatalogSources
+	add := func(namespace, name string, priority int) {
+		source := resolve.Source{Namespace: namespace, Name: name, Priority: priority}
+		if !slices.ContainsFunc(list, source.Same) && s.content(namespace, name) != "" {
+			list = append(list, source)
+		}
+	}
+	for _, c := range s.request.contents {
+		if c.Namespace != "" {
+			add(c.Namespace, c.Name, int(c.Priority))
+		}
+	}
+	for _, n := range asked.Namespaces {
+		for _, sub := range n.Subscriptions {
+			add(sub.SourceNamespace, sub.Source, 0)
+		}
+	}
+	return list
+}
+
+// global returns the namespace whose catalogs serve all namespaces.
+func (s *State) global() string {
+	return review.GlobalNamespace(s.request.contents, s.sources())
+}
+
+// Check returns what olmgen check predicts of the state, over what another one is predicted to leave, which may be nil.
+func (s *State) Check(ctx context.Context, over *predict.Report, older *State) (*predict.Report, error) {
+	r, t := s.request, *s.tree
+	if over != nil {
+		key := func(o *manifest.Object) string { return world.Key(o, r.Namespace) }
+		stays, was := lists.Set(s.applied, key), lists.Set(older.applied, key)
+		t.Objects = nil
+		for _, o := range over.After {
+			if o.Kind != v1alpha1.InstallPlanKind && (!was[key(o)] || stays[key(o)]) {
+				t.Objects = append(t.Objects, world.Live(o))
+			}
+		}
+		t.Objects = append(t.Objects, s.applied...)
+	}
+	return predict.Check(ctx, &t, predict.Options{Namespace: r.Namespace, Catalogs: r.catalogs,
+		Checker: apiserver.Checker{}, API: r.API, Bundles: &fbc.Options{Source: r.Source}, Applied: true})
+}
+
+// unstructuredOf returns objects for a client.
+func unstructuredOf(objects []*manifest.Object) (list []*unstructured.Unstructured, err error) {
+	for _, o := range objects {
+		value, err := o.Value()
+		if err != nil {
+			return nil, err
+		}
+		data, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		u := &unstructured.Unstructured{}
+		if err := u.UnmarshalJSON(data); err != nil {
+			return nil, o.AsError(err)
+		}
+		list = append(list, u)
+	}
+	return list, nil
+}
