@@ -1,4 +1,131 @@
 package rehearse
 
-// WriteCase writes what was played into a directory.
-func (r *Report) WriteCase(dir string, anonymize bool, states ...*State) error { return nil }
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"github.com/operator-framework/operator-registry/alpha/declcfg"
+
+	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// WriteCase writes what was played last, and what OLM came to, into a new directory: what the dump shows, the tree as it
+// is applied, the catalogs as far as the case needs them, and play.yaml. There is no content of Secrets.
+func (r *Report) WriteCase(ctx context.Context, dir string, anonymize bool, s *State) error {
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	last := r.Played[len(r.Played)-1]
+	replace, ask := func(text string) string { return text }, []any{"check", "before.yaml", "tree.yaml"}
+	if anonymize {
+		replace = s.anonymous()
+	}
+	for i, source := range s.sources() {
+		if from := s.content(source.Namespace, source.Name); from != "" {
+			to := fmt.Sprintf("catalog-%d", i+1)
+			if err := excerpt(ctx, from, filepath.Join(dir, to), last.Course); err != nil {
+				return err
+			}
+			ask = append(ask, "--catalog", source.Namespace+"/"+source.Name+"="+to)
+		}
+	}
+	lines := func(list []string) []any { return lists.Map(list, func(l string) any { return replace(l) }) }
+	var states, items []any
+	for _, m := range last.Course.Course {
+		states = append(states, map[string]any{"first": fmt.Sprintf("%.1fs", m.Seconds), "line": replace(m.Line)})
+	}
+	for _, namespace := range lists.SortedUnique(lists.Map(last.Final, func(x Status) string { return x.Namespace })) {
+		items = append(items, map[string]any{"id": replace(namespace), "ns": replace(namespace)})
+	}
+	said := map[string]any{"settle": "installation", "seconds": last.Seconds, "states": states,
+		"final": lines(lists.Map(last.Final, Status.String))}
+	play := map[string]any{"case": filepath.Base(dir), "ask": []any{append(ask, "--offline")}, "items": items,
+		"said": []any{said}, "steps": []any{}, "versions": lines(r.versions())}
+	files := map[string][]byte{"play.yaml": []byte(manifest.Block(play, 0))}
+	for name, objects := range map[string][]*manifest.Object{"before.yaml": s.before, "tree.yaml": s.applied} {
+		for _, o := range objects {
+			value, err := o.Value()
+			if err != nil {
+				return err
+			}
+			if o.Kind == "Secret" {
+				delete(value, "data")
+				delete(value, "stringData")
+			}
+			value, _ = manifest.CopyValue(value, func(leaf any) any {
+				if text, ok := leaf.(string); ok {
+					return replace(text)
+				}
+				return leaf
+			}).(map[string]any)
+			files[name] = append(append(files[name], "---\n"...), manifest.Encode(value)...)
+		}
+	}
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// excerpt writes the packages of a catalog that a course is about.
+func excerpt(ctx context.Context, from, to string, c *Course) error {
+	all, err := declcfg.LoadFS(ctx, os.DirFS(from))
+	if err != nil {
+		return err
+	}
+	wanted := map[string]bool{}
+	for _, b := range all.Bundles {
+		for _, m := range c.Course {
+			wanted[b.Package] = wanted[b.Package] || strings.Contains(m.Line, b.Name)
+		}
+	}
+	var some declcfg.DeclarativeConfig
+	some.Packages = lists.Filter(all.Packages, func(p declcfg.Package) bool { return wanted[p.Name] })
+	some.Channels = lists.Filter(all.Channels, func(c declcfg.Channel) bool { return wanted[c.Package] })
+	some.Bundles = lists.Filter(all.Bundles, func(b declcfg.Bundle) bool { return wanted[b.Package] })
+	some.Deprecations = lists.Filter(all.Deprecations, func(d declcfg.Deprecation) bool { return wanted[d.Package] })
+	if err := os.Mkdir(to, 0o755); err != nil {
+		return err
+	}
+	f, err := os.Create(filepath.Join(to, "catalog.json"))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return declcfg.WriteJSON(some, f)
+}
+
+// anonymous returns a function that replaces the names of namespaces, Subscriptions, OperatorGroups and custom
+// resources. Names that Kubernetes, OLM or a distribution gives stay.
+func (s *State) anonymous() func(string) string {
+	own := regexp.MustCompile(`^(default|olm|operators|global-operators|kube-.*|openshift.*)$`)
+	names := map[string]string{}
+	for _, o := range slices.Concat(s.before, s.applied) {
+		named := o.Kind == "Namespace" || o.Kind == v1alpha1.SubscriptionKind || o.Kind == "OperatorGroup" ||
+			strings.Contains(o.Group(), ".") && !strings.HasSuffix(o.Group(), ".k8s.io") && o.Group() != olm.Group
+		for _, name := range []string{o.Namespace, o.Name} {
+			if (named || name == o.Namespace) && name != "" && !own.MatchString(name) && names[name] == "" {
+				names[name] = fmt.Sprintf("name-%d", len(names)+1)
+			}
+		}
+	}
+	word := regexp.MustCompile(`[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?`)
+	return func(text string) string {
+		return word.ReplaceAllStringFunc(text, func(w string) string {
+			if to := names[w]; to != "" {
+				return to
+			}
+			return w
+		})
+	}
+}

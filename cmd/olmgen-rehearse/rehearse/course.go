@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 const (
@@ -160,45 +161,33 @@ func (p *Player) Settle(ctx context.Context) (*Course, error) {
 
 // statuses returns those of CSVs, without copies, InstallPlans and Subscriptions.
 func (p *Player) statuses(ctx context.Context) (list []Status, err error) {
-	each := func(resource string, typed any, add func(Status)) {
-		if err != nil {
-			return
-		}
-		all, failed := p.cluster.Dynamic.Resource(v1alpha1.SchemeGroupVersion.WithResource(resource)).List(ctx,
+	for _, resource := range []string{"clusterserviceversions", "installplans", "subscriptions"} {
+		all, err := p.cluster.Dynamic.Resource(v1alpha1.SchemeGroupVersion.WithResource(resource)).List(ctx,
 			metav1.ListOptions{LabelSelector: "!" + v1alpha1.CopiedLabelKey})
-		if err = failed; err != nil {
-			return
+		if err != nil {
+			return nil, err
 		}
 		for _, o := range all.Items {
-			if err = runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, typed); err != nil {
-				return
+			var read struct { // the fields of all three
+				Spec struct {
+					CSVs []string `json:"clusterServiceVersionNames"`
+				} `json:"spec"`
+				Status struct {
+					Status
+					State string `json:"state"`
+				} `json:"status"`
 			}
-			add(Status{Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName()})
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &read); err != nil {
+				return nil, err
+			}
+			s := read.Status.Status
+			s.Kind, s.Namespace, s.Name = o.GetKind(), o.GetNamespace(), o.GetName()
+			s.CSVs, s.Phase = slices.Sorted(slices.Values(read.Spec.CSVs)), s.Phase+read.Status.State
+			s.Conditions = lists.Filter(s.Conditions, func(c Condition) bool {
+				return s.Kind == v1alpha1.InstallPlanKind || s.Kind == v1alpha1.SubscriptionKind && c.Status == "True"
+			})
+			list = append(list, s)
 		}
 	}
-	var csv v1alpha1.ClusterServiceVersion
-	each("clusterserviceversions", &csv, func(s Status) {
-		s.Phase, s.Reason, s.Message = string(csv.Status.Phase), string(csv.Status.Reason), csv.Status.Message
-		list, csv = append(list, s), v1alpha1.ClusterServiceVersion{}
-	})
-	var plan v1alpha1.InstallPlan
-	each("installplans", &plan, func(s Status) {
-		s.CSVs = slices.Sorted(slices.Values(plan.Spec.ClusterServiceVersionNames))
-		s.Phase, s.Message = string(plan.Status.Phase), plan.Status.Message
-		for _, c := range plan.Status.Conditions {
-			s.Conditions = append(s.Conditions, Condition{string(c.Type), string(c.Status), string(c.Reason), c.Message})
-		}
-		list, plan = append(list, s), v1alpha1.InstallPlan{}
-	})
-	var sub v1alpha1.Subscription
-	each("subscriptions", &sub, func(s Status) {
-		s.Phase, s.InstalledCSV, s.CurrentCSV = string(sub.Status.State), sub.Status.InstalledCSV, sub.Status.CurrentCSV
-		for _, c := range sub.Status.Conditions {
-			if c.Status == corev1.ConditionTrue {
-				s.Conditions = append(s.Conditions, Condition{string(c.Type), string(c.Status), c.Reason, c.Message})
-			}
-		}
-		list, sub = append(list, s), v1alpha1.Subscription{}
-	})
-	return list, err
+	return list, nil
 }

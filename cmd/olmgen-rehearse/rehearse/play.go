@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -92,8 +91,8 @@ func (p *Player) serve(ctx context.Context, s *State, objects []*unstructured.Un
 				continue
 			}
 			contents, err := p.contents(ctx, s, key)
-			if err == nil {
-				dir, err = p.directory(dir)
+			if dir == "" && err == nil { // an empty one
+				dir, err = os.MkdirTemp(p.dir, "catalog-")
 			}
 			if err == nil {
 				p.catalog[key], err = catalog.ServeFBC(ctx, dir, contents)
@@ -112,22 +111,6 @@ func (p *Player) serve(ctx context.Context, s *State, objects []*unstructured.Un
 		}
 	}
 	return nil
-}
-
-// directory returns a directory with the content of a catalog: itself, or one with a copy of the file.
-func (p *Player) directory(path string) (string, error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return path, nil
-	}
-	dir, err := os.MkdirTemp(p.dir, "catalog-")
-	if err != nil || path == "" {
-		return dir, err
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return "", err
-	}
-	return dir, os.WriteFile(filepath.Join(dir, filepath.Base(path)), data, 0o600)
 }
 
 // contents returns the bundles that OLM is predicted to install from a catalog that has only their images, by image. If

@@ -1,9 +1,11 @@
 package rehearse
 
 import (
+	"cmp"
 	"debug/buildinfo"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -17,44 +19,35 @@ import (
 type Program struct {
 	Name   string
 	Module string // whose version is its own
-	OfOLM  bool
 	Path   string // where it is; empty if it is missing
 }
 
-// programs are those that a rehearsal runs. Nothing is played without one of them: without kube-controller-manager
-// there is no garbage collection, no aggregated ClusterRole, and no ServiceAccount of a namespace.
-var programs = []Program{{Name: "etcd", Module: "go.etcd.io/etcd/server/v3"}, {Name: "kube-apiserver", Module: "k8s.io/kubernetes"},
-	{Name: "kube-controller-manager", Module: "k8s.io/kubernetes"},
-	{Name: "olm", Module: "github.com/operator-framework/operator-lifecycle-manager", OfOLM: true},
-	{Name: "catalog", Module: "github.com/operator-framework/operator-lifecycle-manager", OfOLM: true}}
+const (
+	kubernetes = "k8s.io/kubernetes"
+	ofOLM      = "github.com/operator-framework/operator-lifecycle-manager"
+)
 
 // Build is the directory in which "make rehearse-tools" puts the programs.
 func Build() string {
-	base := os.Getenv("OLMGEN_TOOLS")
-	if base == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			return ""
-		}
-		base = filepath.Join(cache, "olmgen")
-	}
-	return filepath.Join(base, "rehearse")
+	cache, _ := os.UserCacheDir() // without one it is not there
+	return filepath.Join(cmp.Or(os.Getenv("OLMGEN_TOOLS"), filepath.Join(cache, "olmgen")), "rehearse")
 }
 
-// Find looks for the programs: in a directory that is given, in $KUBEBUILDER_ASSETS, and in Build. OLM's are in a
-// directory of their own, if one is given.
+// Find looks for the programs in a directory that is given, in $KUBEBUILDER_ASSETS and in Build, and for those of OLM
+// first in a directory of their own. All are needed: without kube-controller-manager there is no garbage collection, no
+// aggregated ClusterRole, and no ServiceAccount of a namespace.
 func Find(assets, olm string) []Program {
-	list := append([]Program(nil), programs...)
+	list := []Program{{Name: "etcd", Module: "go.etcd.io/etcd/server/v3"}, {Name: "kube-apiserver", Module: kubernetes},
+		{Name: "kube-controller-manager", Module: kubernetes}, {Name: "olm", Module: ofOLM}, {Name: "catalog", Module: ofOLM}}
 	for i, p := range list {
 		dirs := []string{assets, os.Getenv("KUBEBUILDER_ASSETS"), Build()}
-		if p.OfOLM {
-			dirs[0], dirs[1] = olm, assets
+		if p.Module == ofOLM {
+			dirs = append([]string{olm}, dirs...)
 		}
 		for _, dir := range dirs {
-			path := filepath.Join(dir, p.Name)
-			if info, err := os.Stat(path); dir != "" && err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			path, err := exec.LookPath(filepath.Join(dir, p.Name))
+			if dir != "" && err == nil && list[i].Path == "" {
 				list[i].Path = path
-				break
 			}
 		}
 	}

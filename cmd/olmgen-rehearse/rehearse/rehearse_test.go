@@ -1,1 +1,181 @@
-package rehearse
+package rehearse_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/rehearse"
+	"github.com/olmgen/olmgen/source"
+)
+
+// programs fills a directory with what a cluster needs. Without it, nothing can be played.
+func programs(t *testing.T) (bin string) {
+	t.Helper()
+	bin = t.TempDir()
+	if _, err := rehearse.Bin(bin, rehearse.Find("", "")); err != nil {
+		t.Skipf("%v: make rehearse-tools builds the programs", err)
+	}
+	return bin
+}
+
+// play plays what a request and paths say, and returns the report.
+func play(t *testing.T, r *rehearse.Request, paths ...string) *rehearse.Report {
+	t.Helper()
+	bin := programs(t)
+	r.Source = source.Options{Offline: true, Warn: t.Logf}
+	if err := r.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s, err := r.State(t.Context(), paths...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "rehearse-") // t.TempDir is too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	report, err := rehearse.Run(t.Context(), rehearse.Options{Bin: bin, Dir: dir, Names: []string{"the tree"},
+		Patience: 4 * time.Minute, Progress: func(what string) { t.Log(what) }}, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// recording is a play.yaml: what was asked, and the ends of what a real OLM said.
+type recording struct {
+	Ask  [][]string
+	Said []struct {
+		Settle string
+		Final  []string
+		States []struct{ Line string }
+	}
+}
+
+// varies has what is chance in a line: names of InstallPlans, identities, a namespace that older recordings leave out,
+// and conditions that end by themselves.
+var varies = []struct {
+	pattern *regexp.Regexp
+	with    string
+}{
+	{regexp.MustCompile(`InstallPlan [a-z0-9-]+/\[`), "InstallPlan ["},
+	{regexp.MustCompile(` (InstallPlanPending|InstallPlanMissing|CatalogSourcesUnhealthy)=True [^;]*;`), ""},
+	// the README of the plays: a dump of the moment after an update has it
+	{regexp.MustCompile(` ResolutionFailed=True ConstraintsNotSatisfiable constraints not satisfiable: @existing/ops//op.v1.0.0 and @existing/ops//op.v1.1.0[^;]*;`), ""},
+}
+
+func plain(line string) string {
+	for _, v := range varies {
+		line = v.pattern.ReplaceAllString(line, v.with)
+	}
+	return strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line), "|"))
+}
+
+// TestPlays plays what a real OLM was recorded with: it comes to the recorded ends.
+func TestPlays(t *testing.T) {
+	oracle := os.Getenv("OLMGEN_ORACLE")
+	files, _ := filepath.Glob(filepath.Join(oracle, "plays", "*", "play.yaml"))
+	if oracle == "" || len(files) == 0 {
+		t.Skip("set OLMGEN_ORACLE to a directory with plays/*/play.yaml, the recordings of a real OLM")
+	}
+	programs(t)
+	for _, file := range files {
+		dir := filepath.Dir(file)
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var recorded recording
+			if err := yaml.Unmarshal(data, &recorded); err != nil {
+				t.Fatal(err)
+			}
+			r, paths, end := asked(dir, recorded)
+			report := play(t, r, paths...)
+			compare(t, recorded, end, report.Played[0].Course)
+		})
+	}
+}
+
+// asked returns what is played again, and which of the recorded ends it must come to.
+func asked(dir string, recorded recording) (r *rehearse.Request, paths []string, end string) {
+	r, end = &rehearse.Request{}, "installation"
+	if len(recorded.Ask) > 0 {
+		for i, arg := range recorded.Ask[0] {
+			switch name, content, named := strings.Cut(arg, "="); {
+			case named:
+				r.Catalogs = append(r.Catalogs, name+"="+filepath.Join(dir, content))
+			case i > 0 && !strings.HasPrefix(arg, "-"):
+				paths = append(paths, filepath.Join(dir, arg))
+			}
+		}
+		return r, paths, end
+	}
+	catalog, dump := "catalog-1", "dump-before.json"
+	if _, err := os.Stat(filepath.Join(dir, "dump-old.json")); err == nil { // an update
+		catalog, dump, end = "catalog-2", "dump-old.json", "new release"
+	} else if slices.ContainsFunc(recorded.Said, func(s struct {
+		Settle string
+		Final  []string
+		States []struct{ Line string }
+	}) bool {
+		return s.Settle == "Subscription made again"
+	}) {
+		end = "Subscription made again"
+	}
+	r.Catalogs = []string{"olm/cat=" + filepath.Join(dir, catalog)}
+	return r, []string{filepath.Join(dir, dump), filepath.Join(dir, "subscription.yaml")}, end
+}
+
+// compare compares the final lines. A CSV that OLM tries to install again and again agrees with each recorded state.
+func compare(t *testing.T, recorded recording, end string, c *rehearse.Course) {
+	t.Helper()
+	var want, seen, got []string
+	for _, s := range recorded.Said {
+		if s.Settle != end {
+			continue
+		}
+		for _, line := range s.Final {
+			if !strings.HasPrefix(line, "ServiceAccount ") {
+				want = append(want, plain(line))
+			}
+		}
+		for _, state := range s.States {
+			seen = append(seen, plain(state.Line))
+		}
+	}
+	for _, s := range c.Final {
+		got = append(got, plain(s.String()))
+	}
+	for _, line := range want {
+		i := slices.Index(got, line)
+		if i < 0 { // one of those that it comes to again and again, which the course has
+			csv, _, _ := strings.Cut(line, ": ")
+			i = slices.IndexFunc(got, func(l string) bool {
+				again := strings.HasPrefix(l, csv+": ") && !strings.Contains(l, ": Succeeded:") && slices.Contains(seen, l)
+				return strings.HasPrefix(line, "CSV ") && again
+			})
+		}
+		if i < 0 {
+			t.Errorf("missing %q", line)
+			continue
+		}
+		got = slices.Delete(got, i, i+1)
+	}
+	for _, line := range got {
+		t.Errorf("not recorded %q", line)
+	}
+	if t.Failed() {
+		for _, m := range c.Course {
+			t.Logf("%5.1f %s", m.Seconds, m.Line)
+		}
+	}
+}

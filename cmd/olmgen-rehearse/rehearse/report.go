@@ -240,10 +240,14 @@ func (r *Report) Document() *findings.Document {
 		}
 		d.Sections = append(d.Sections, s)
 	}
-	versions := lists.Map(slices.Sorted(maps.Keys(r.Programs)), func(name string) string { return name + " " + r.Programs[name] })
 	d.Sections = append(d.Sections, findings.Section{Title: "What is simulated", Remarks: append(findings.Remarks("", r.Simulated),
-		findings.Remark{Text: text.And(versions)})})
+		findings.Remark{Text: text.And(r.versions())})})
 	return d
+}
+
+// versions returns the programs with their versions.
+func (r *Report) versions() []string {
+	return lists.Map(slices.Sorted(maps.Keys(r.Programs)), func(name string) string { return name + " " + r.Programs[name] })
 }
 
 // Following returns the findings, and what olmgen diff says.

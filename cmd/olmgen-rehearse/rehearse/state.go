@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -48,8 +49,9 @@ func (r *Request) Open(ctx context.Context) (err error) {
 			return err
 		case c.Cluster:
 			return &review.ContentError{Msg: "OLM v1 is not played", Tip: "write NAMESPACE/NAME=DIR"}
-		case source.Path(c.Dir) == "":
-			return &review.ContentError{Msg: c.Dir + " is an image", Tip: "write its files into a directory"}
+		}
+		if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
+			return &review.ContentError{Msg: c.Dir + " is not a directory", Tip: "write the files of the catalog into one"}
 		}
 		r.contents = append(r.contents, c)
 	}
