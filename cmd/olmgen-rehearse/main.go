@@ -166,7 +166,7 @@ func (f *flags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	if f.caseDir != "" && len(report.Prediction) > 0 {
-		if err := report.WriteCase(ctx, f.caseDir, f.anonymize, states[len(states)-1]); err != nil {
+		if err := report.WriteCase(f.caseDir, f.anonymize, states[len(states)-1]); err != nil {
 			return err
 		}
 	}

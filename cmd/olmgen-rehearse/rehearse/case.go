@@ -1,8 +1,8 @@
 package rehearse
 
 import (
-	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-	"github.com/operator-framework/operator-registry/alpha/declcfg"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -18,8 +17,8 @@ import (
 )
 
 // WriteCase writes what was played last, and what OLM came to, into a new directory: what the dump shows, the tree as it
-// is applied, the catalogs as far as the case needs them, and play.yaml. There is no content of Secrets.
-func (r *Report) WriteCase(ctx context.Context, dir string, anonymize bool, s *State) error {
+// is applied, the catalogs as they are served, and play.yaml. There is no content of Secrets.
+func (r *Report) WriteCase(dir string, anonymize bool, s *State) error {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err
 	}
@@ -28,14 +27,12 @@ func (r *Report) WriteCase(ctx context.Context, dir string, anonymize bool, s *S
 	if anonymize {
 		replace = s.anonymous()
 	}
-	for i, source := range s.sources() {
-		if from := s.content(source.Namespace, source.Name); from != "" {
-			to := fmt.Sprintf("catalog-%d", i+1)
-			if err := excerpt(ctx, from, filepath.Join(dir, to), last.Course); err != nil {
-				return err
-			}
-			ask = append(ask, "--catalog", source.Namespace+"/"+source.Name+"="+to)
+	for _, key := range slices.Sorted(maps.Keys(s.request.written)) {
+		from := s.request.written[key]
+		if err := os.CopyFS(filepath.Join(dir, filepath.Base(from)), os.DirFS(from)); err != nil {
+			return err
 		}
+		ask = append(ask, "--catalog", key+"="+filepath.Base(from))
 	}
 	lines := func(list []string) []any { return lists.Map(list, func(l string) any { return replace(l) }) }
 	var states, items []any
@@ -49,7 +46,7 @@ func (r *Report) WriteCase(ctx context.Context, dir string, anonymize bool, s *S
 		"final": lines(lists.Map(last.Final, Status.String))}
 	play := map[string]any{"case": filepath.Base(dir), "ask": []any{append(ask, "--offline")}, "items": items,
 		"said": []any{said}, "steps": []any{}, "versions": lines(r.versions())}
-	files := map[string][]byte{"play.yaml": []byte(manifest.Block(play, 0))}
+	files := map[string][]byte{"play.yaml": manifest.Encode(play)}
 	for name, objects := range map[string][]*manifest.Object{"before.yaml": s.before, "tree.yaml": s.applied} {
 		for _, o := range objects {
 			value, err := o.Value()
@@ -75,34 +72,6 @@ func (r *Report) WriteCase(ctx context.Context, dir string, anonymize bool, s *S
 		}
 	}
 	return nil
-}
-
-// excerpt writes the packages of a catalog that a course is about.
-func excerpt(ctx context.Context, from, to string, c *Course) error {
-	all, err := declcfg.LoadFS(ctx, os.DirFS(from))
-	if err != nil {
-		return err
-	}
-	wanted := map[string]bool{}
-	for _, b := range all.Bundles {
-		for _, m := range c.Course {
-			wanted[b.Package] = wanted[b.Package] || strings.Contains(m.Line, b.Name)
-		}
-	}
-	var some declcfg.DeclarativeConfig
-	some.Packages = lists.Filter(all.Packages, func(p declcfg.Package) bool { return wanted[p.Name] })
-	some.Channels = lists.Filter(all.Channels, func(c declcfg.Channel) bool { return wanted[c.Package] })
-	some.Bundles = lists.Filter(all.Bundles, func(b declcfg.Bundle) bool { return wanted[b.Package] })
-	some.Deprecations = lists.Filter(all.Deprecations, func(d declcfg.Deprecation) bool { return wanted[d.Package] })
-	if err := os.Mkdir(to, 0o755); err != nil {
-		return err
-	}
-	f, err := os.Create(filepath.Join(to, "catalog.json"))
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return declcfg.WriteJSON(some, f)
 }
 
 // anonymous returns a function that replaces the names of namespaces, Subscriptions, OperatorGroups and custom

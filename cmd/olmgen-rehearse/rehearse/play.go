@@ -3,23 +3,18 @@ package rehearse
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-	"github.com/operator-framework/operator-registry/pkg/api"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/catalog"
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
-	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -30,7 +25,8 @@ const engine = "olmgen-rehearse"
 type Player struct {
 	cluster *cluster.Cluster
 	dir     string // for files
-	catalog map[string]*catalog.Served
+	served  []*catalog.Served
+	address map[string]string // of the CatalogSources, by namespace/name
 
 	applied []*unstructured.Unstructured // of the last state
 	waiting []*unstructured.Unstructured // what the API server does not take yet
@@ -46,7 +42,7 @@ func Start(ctx context.Context, bin, dir string, s *State) (p *Player, err error
 	if err != nil {
 		return nil, err
 	}
-	p = &Player{cluster: c, dir: dir, catalog: map[string]*catalog.Served{}, whole: len(s.before) > 0}
+	p = &Player{cluster: c, dir: dir, address: map[string]string{}, whole: len(s.before) > 0}
 	defer func() {
 		if err != nil {
 			p.Stop()
@@ -75,80 +71,9 @@ func Start(ctx context.Context, bin, dir string, s *State) (p *Player, err error
 // Stop ends the cluster and its catalogs.
 func (p *Player) Stop() {
 	p.cluster.Stop()
-	for _, served := range p.catalog {
+	for _, served := range p.served {
 		served.Stop()
 	}
-}
-
-// serve serves the content of each CatalogSource, and has its object name the address. One whose content nobody knows
-// has none, so that the others can be resolved.
-func (p *Player) serve(ctx context.Context, s *State, objects []*unstructured.Unstructured) error {
-	for _, source := range s.sources() {
-		key := source.Namespace + "/" + source.Name
-		if from := s.find(v1alpha1.CatalogSourceKind, source.Namespace, source.Name); p.catalog[key] == nil {
-			dir := s.content(source.Namespace, source.Name)
-			if dir == "" && from != nil && broken(from) {
-				continue
-			}
-			contents, err := p.contents(ctx, s, key)
-			if dir == "" && err == nil { // an empty one
-				dir, err = os.MkdirTemp(p.dir, "catalog-")
-			}
-			if err == nil {
-				p.catalog[key], err = catalog.ServeFBC(ctx, dir, contents)
-			}
-			if err != nil {
-				return fmt.Errorf("catalog %s: %w", key, err)
-			}
-		}
-		for _, o := range objects {
-			if o.GetKind() == v1alpha1.CatalogSourceKind && o.GetNamespace()+"/"+o.GetName() == key {
-				spec, _, _ := unstructured.NestedMap(o.Object, "spec")
-				o.Object["spec"] = map[string]any{"sourceType": "grpc", "address": p.catalog[key].Address,
-					"priority": spec["priority"], "displayName": spec["displayName"]}
-				delete(o.Object, "status")
-			}
-		}
-	}
-	return nil
-}
-
-// contents returns the bundles that OLM is predicted to install from a catalog that has only their images, by image. If
-// one cannot be read, OLM tries to unpack it, and the report says so.
-func (p *Player) contents(ctx context.Context, s *State, key string) (map[string]*api.Bundle, error) {
-	report, err := s.Check(ctx, nil, nil)
-	if err != nil {
-		return nil, err
-	}
-	installs := slices.Clone(report.Installs)
-	for _, u := range report.Updates {
-		installs = append(installs, u.Install)
-	}
-	contents := map[string]*api.Bundle{}
-	for _, i := range installs {
-		if i.Catalog != key || i.Choice.Bundle == nil || i.Choice.Bundle.Image == "" || i.Choice.Bundle.Objects {
-			continue
-		}
-		if contents[i.Choice.Bundle.Image], err = p.bundle(ctx, i, s.request); err != nil {
-			s.unknown = append(s.unknown, err.Error())
-		}
-	}
-	return contents, nil
-}
-
-func (p *Player) bundle(ctx context.Context, i predict.Install, r *Request) (*api.Bundle, error) {
-	files, err := i.Choice.Files(ctx, fbc.Options{Source: r.Source})
-	if err != nil {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp(p.dir, "bundle-")
-	if err == nil {
-		err = os.CopyFS(dir, files.FS)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return catalog.Read(dir)
 }
 
 // Apply applies what a state has as an engine does, server-side and with force, and removes what only the state before
@@ -187,9 +112,7 @@ func (p *Player) Apply(ctx context.Context, s *State) error {
 func (p *Player) lacking(s *State, objects []*unstructured.Unstructured) (list []*unstructured.Unstructured) {
 	for _, source := range s.sources() {
 		if s.find(v1alpha1.CatalogSourceKind, source.Namespace, source.Name) == nil {
-			o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"sourceType": "grpc",
-				"address":  p.catalog[source.Namespace+"/"+source.Name].Address,
-				"priority": int64(source.Priority)}}}
+			o := &unstructured.Unstructured{Object: map[string]any{"spec": p.spec(source)}}
 			o.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind(v1alpha1.CatalogSourceKind))
 			o.SetNamespace(source.Namespace)
 			o.SetName(source.Name)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -38,26 +37,24 @@ type Request struct {
 
 	contents []review.Content
 	catalogs predict.Catalogs
+	written  map[string]string // the directories of the catalogs that are served, by namespace/name
 }
 
 // Open reads the catalogs. Call it before State.
 func (r *Request) Open(ctx context.Context) (err error) {
 	for _, value := range r.Catalogs {
 		c, err := review.ReadContent(value, false, true)
-		switch {
-		case err != nil:
-			return err
-		case c.Cluster:
-			return &review.ContentError{Msg: "OLM v1 is not played", Tip: "write NAMESPACE/NAME=DIR"}
+		if err == nil && c.Cluster {
+			err = &review.ContentError{Msg: "OLM v1 is not played", Tip: "write NAMESPACE/NAME=DIR"}
 		}
-		if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
-			return &review.ContentError{Msg: c.Dir + " is not a directory", Tip: "write the files of the catalog into one"}
+		if err != nil {
+			return err
 		}
 		r.contents = append(r.contents, c)
 	}
 	reader := review.ContentReader{Options: fbc.Options{Source: r.Source}}
 	r.catalogs, err = reader.Catalogs(ctx, r.Catalogs)
-	r.catalogs.Open = true
+	r.catalogs.Open, r.written = true, map[string]string{}
 	return err
 }
 
@@ -123,7 +120,7 @@ func (s *State) withhold() {
 		from := s.find(v1alpha1.CatalogSourceKind, olm.Text(namespace), olm.Text(name))
 		there := s.find(o.Kind, o.Namespace, o.Name)
 		switch {
-		case s.content(olm.Text(namespace), olm.Text(name)) != "" || there != nil && there.Has("status", "installedCSV"),
+		case s.given(olm.Text(namespace), olm.Text(name)) != nil || there != nil && there.Has("status", "installedCSV"),
 			from == nil && len(s.before) > 0, from != nil && broken(from):
 			return true
 		}
@@ -146,17 +143,13 @@ func (s *State) find(kind, namespace, name string) *manifest.Object {
 	})
 }
 
-// content returns the directory with the content of a CatalogSource, or "".
-func (s *State) content(namespace, name string) (dir string) {
-	for _, c := range s.request.contents {
-		if c.Namespace == namespace && c.Name == name {
-			return c.Dir
-		}
-		if c.Namespace == "" {
-			dir = c.Dir
-		}
+// given returns the content of a CatalogSource, or nil.
+func (s *State) given(namespace, name string) *fbc.Catalog {
+	of := resolve.Source{Namespace: namespace, Name: name}
+	if i := slices.IndexFunc(s.request.catalogs.Sources, of.Same); i >= 0 {
+		return s.request.catalogs.Sources[i].Catalog
 	}
-	return dir
+	return s.request.catalogs.Others
 }
 
 // sources returns the CatalogSources that the state has or asks for, by namespace and name, and their priorities.
@@ -165,14 +158,12 @@ func (s *State) sources() (list []resolve.Source) {
 	list = asked.CatalogSources
 	add := func(namespace, name string, priority int) {
 		source := resolve.Source{Namespace: namespace, Name: name, Priority: priority}
-		if !slices.ContainsFunc(list, source.Same) && s.content(namespace, name) != "" {
+		if !slices.ContainsFunc(list, source.Same) && s.given(namespace, name) != nil {
 			list = append(list, source)
 		}
 	}
-	for _, c := range s.request.contents {
-		if c.Namespace != "" {
-			add(c.Namespace, c.Name, int(c.Priority))
-		}
+	for _, c := range s.request.catalogs.Sources {
+		add(c.Namespace, c.Name, c.Priority)
 	}
 	for _, n := range asked.Namespaces {
 		for _, sub := range n.Subscriptions {
