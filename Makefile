@@ -21,7 +21,7 @@ installed = mkdir -p $(BIN) && tmp=$$(mktemp -d $(BIN)/.tool-XXXXXX) && trap 'rm
 tool = $(GO) build -C tools -o $(CURDIR)/.tools/ ./$(1) && .tools/$(1)
 
 .PHONY: help build check form golangci test test-race test-corpus test-growth test-kinds test-edits test-helm test-authorizer test-browser test-renovate test-ci mutants lint lint-e2e bench bench-goals bench-compare golden corpus conformance docs docs-check pictures fuzz fuzz-smoke fuzz-report faults \
-	harness live e2e e2e-test release-files release-notes release-image release-check api apidiff site
+	harness rehearse-tools test-rehearse live e2e e2e-test release-files release-notes release-image release-check api apidiff site
 
 help: ## List the targets
 	@sed -n 's/[$$][$$]/$$/g; s/^\([a-z0-9-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 18
@@ -251,6 +251,17 @@ NEIGHBOURS := $(patsubst e2e/neighbours/%/build.sh,%,$(wildcard e2e/neighbours/*
 
 harness: ## Build the API server, OLM and the harness that "make live" and "make e2e" run (see e2e/README.md)
 	e2e/build.sh harness $(if $(filter neighbours,$(CHECK)),$(or $(WITH),$(NEIGHBOURS)),$(WITH))
+
+REHEARSE := etcd kube-apiserver kube-controller-manager olm catalog
+rehearse-tools: ## Build what olmgen-rehearse runs, once: it takes 16 CPU minutes
+	@test -e $(BIN)/rehearse/catalog || echo "rehearse-tools: this takes 16 CPU minutes if nothing is built yet" >&2
+	@$(MAKE) --no-print-directory harness CHECK= WITH=
+	mkdir -p $(BIN)/rehearse
+	for name in $(REHEARSE); do ln -sfn "$$(readlink -f e2e/.bin/$$name)" $(BIN)/rehearse/$$name; done
+	cd cmd/olmgen-rehearse && $(GO) build -trimpath -o ../../e2e/.bin/ .
+
+test-rehearse: rehearse-tools ## Test olmgen-rehearse; PLAYS=1 plays the recordings of $$OLMGEN_ORACLE again
+	cd cmd/olmgen-rehearse && $(if $(PLAYS),,$(OFFLINE)) $(TEST) -count=1 -timeout 60m ./...
 
 live: harness ## Install bundles with a real OLM and compare with golden/live; UPDATE=1 writes it, CASES=regexp picks
 	e2e/.bin/harness -run '$(CASES)' $(if $(UPDATE),-update) live

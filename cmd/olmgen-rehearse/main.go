@@ -133,6 +133,11 @@ func (f *flags) run(cmd *cobra.Command, paths []string) error {
 		return manifest.WithHint(errors.New("the tree is missing"), "olmgen-rehearse --help")
 	}
 	ctx := cmd.Context()
+	names, states, remove, err := f.states(ctx, cmd, paths)
+	if err != nil {
+		return err
+	}
+	defer remove()
 	dir, err := os.MkdirTemp("", "olmgen-rehearse-")
 	if err != nil {
 		return err
@@ -146,11 +151,6 @@ func (f *flags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	names, states, remove, err := f.states(ctx, cmd, paths)
-	if err != nil {
-		return err
-	}
-	defer remove()
 	// The programs see nothing of this user, and give memory back early.
 	for name, value := range map[string]string{"HOME": dir, "TMPDIR": dir, "GOMEMLIMIT": "1GiB", "KUBECONFIG": "",
 		"KUBEBUILDER_ASSETS": ""} {

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+)
+
+// Wrong flags are refused before a cluster starts.
+func TestFlags(t *testing.T) {
+	for args, want := range map[string]string{
+		"":                                "the tree is missing",
+		". --olm v1":                      "--olm v1 is not a directory",
+		". --format html":                 `--format "html" is not text, json or markdown`,
+		". --case x":                      "--case needs --compare",
+		". --compare --anonymize":         "--anonymize needs --case",
+		". --catalog a=b":                 "OLM v1 is not played",
+		"--git a...b .":                   "--git wants OLD..NEW",
+		"--git a..b . .":                  "--git wants OLD..NEW",
+		". --repo x":                      "--repo x is not URL=DIR",
+		"testdata/none.yaml --catalog x/": "x/",
+	} {
+		cmd := newRoot()
+		cmd.SetArgs(strings.Fields(args))
+		cmd.SetErr(io.Discard)
+		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", args, err, want)
+		}
+	}
+}
