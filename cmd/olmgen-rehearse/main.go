@@ -71,9 +71,9 @@ func newRoot() *cobra.Command {
 		Short: "Play a tree with a real API server and a real OLM, without a cluster",
 		Long: `What does OLM make of this tree? A real one says it.
 
-olmgen-rehearse starts etcd, kube-apiserver, kube-controller-manager, olm-operator and catalog-operator on loopback, makes
-what a dump shows, applies a tree as an engine does, and prints what OLM does until it is at rest. The exit code is 3 if
-somebody must look at it: an operator that does not succeed, an object that the API server refuses.
+olmgen-rehearse starts etcd, kube-apiserver, kube-controller-manager, olm-operator and catalog-operator on loopback,
+makes what a dump shows, applies a tree as an engine does, and prints what OLM does until it is at rest. The exit code
+is 3 if somebody must look at it: an operator that does not succeed, an object that the API server refuses.
 
 A TREE is what olmgen check reads, of one cluster: "olmgen help trees" explains which. olmgen check predicts the same at
 once, and --compare says where the two differ.`,
@@ -91,7 +91,8 @@ once, and --compare says where the two differ.`,
 	set.StringArrayVar(&f.request.Dumps, "dump", nil,
 		"`FILE` with what is in the cluster before, as kubectl get -o yaml prints it; may be repeated")
 	set.StringArrayVar(&f.request.Catalogs, "catalog", nil,
-		"content of a CatalogSource, `[NAMESPACE/NAME=]DIR[,priority=N]`; without a name, of all others; may be repeated")
+		"content of a CatalogSource, `[NAMESPACE/NAME=]DIR[,priority=N]`; without a name, of all others; may be "+
+			"repeated")
 	set.StringVar(&f.git, "git", "", "play PATH in one Git revision, then in another one: `OLD..NEW`")
 	set.BoolVar(&f.compare, "compare", false, "compare with what olmgen check predicts; exit with 3 where they differ")
 	set.StringVar(&f.caseDir, "case", "", "with --compare: write what was played into `DIR` if it differs")
@@ -105,7 +106,8 @@ once, and --compare says where the two differ.`,
 	set.StringArrayVar(&f.request.Tree.Exclude, "exclude", nil,
 		"leave out files and directories like `PATTERN`; may be repeated")
 	set.BoolVar(&f.request.Tree.All, "all", false, "apply also the manifests that nothing in the tree applies")
-	set.StringArrayVar(&f.repos, "repo", nil, "`URL=DIR`: the directory stands for the repository of this URL; may be repeated")
+	set.StringArrayVar(&f.repos, "repo", nil,
+		"`URL=DIR`: the directory stands for the repository of this URL; may be repeated")
 	cmd.AddCommand(&cobra.Command{Use: "setup", Short: "Say which programs are there, and how to get the others",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -177,8 +179,8 @@ func (f *flags) run(cmd *cobra.Command, paths []string) error {
 }
 
 // states reads the tree, or its two revisions.
-func (f *flags) states(ctx context.Context, cmd *cobra.Command, paths []string) (names []string, states []*rehearse.State,
-	remove func(), err error) {
+func (f *flags) states(ctx context.Context, cmd *cobra.Command, paths []string) (names []string,
+	states []*rehearse.State, remove func(), err error) {
 	f.request.Tree.Charts = beside.Renderer{Program: &beside.Program{Name: beside.Helm, Does: "renders charts"}}
 	f.request.Tree.KubeVersion, f.request.Tree.Stdin = writes.Version, cmd.InOrStdin()
 	f.request.Source.Warn = func(format string, args ...any) {

@@ -14,7 +14,7 @@ func TestFlags(t *testing.T) {
 		". --format html":                 `--format "html" is not text, json or markdown`,
 		". --case x":                      "--case needs --compare",
 		". --compare --anonymize":         "--anonymize needs --case",
-		". --catalog a=b":                 "OLM v1 is not played",
+		". --catalog a=testdata":          "OLM v1 is not played",
 		"--git a...b .":                   "--git wants OLD..NEW",
 		"--git a..b . .":                  "--git wants OLD..NEW",
 		". --repo x":                      "--repo x is not URL=DIR",

@@ -153,7 +153,8 @@ func (c *Cluster) RunOLM(ctx context.Context) error {
 		return err
 	}
 	if err := c.Run("catalog", append(env, "OPERATOR_NAME=catalog-operator"),
-		append(args, "--namespace", cmp.Or(c.Global, olm.NamespaceUpstream), "--install-plan-retry-timeout", "15s")...); err != nil {
+		append(args, "--namespace", cmp.Or(c.Global, olm.NamespaceUpstream),
+			"--install-plan-retry-timeout", "15s")...); err != nil {
 		return err
 	}
 	// At its start OLM looks whether anything lacks the labels of newer versions, and if so labels even what it makes

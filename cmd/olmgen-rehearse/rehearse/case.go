@@ -16,8 +16,8 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// WriteCase writes what was played last, and what OLM came to, into a new directory: what the dump shows, the tree as it
-// is applied, the catalogs as they are served, and play.yaml. There is no content of Secrets.
+// WriteCase writes what was played last, and what OLM came to, into a new directory: what the dump shows, the tree as
+// it is applied, the catalogs as they are served, and play.yaml. There is no content of Secrets.
 func (r *Report) WriteCase(dir string, anonymize bool, s *State) error {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err

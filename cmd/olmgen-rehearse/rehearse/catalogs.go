@@ -23,9 +23,9 @@ import (
 // nobody is an address that nobody answers at.
 const nobody = "127.0.0.1:1"
 
-// serve serves the content of each CatalogSource, and has its object name the address. One whose content is not known has
-// none, so that the others can be resolved. Nobody answers for one that nobody answered for in the dump, or that opm
-// refuses.
+// serve serves the content of each CatalogSource, and has its object name the address. One whose content is not known
+// has none, so that the others can be resolved. Nobody answers for one that nobody answered for in the dump, or that
+// opm refuses.
 func (p *Player) serve(ctx context.Context, s *State, objects []*unstructured.Unstructured) error {
 	report, err := s.Check(ctx, nil, nil)
 	if err != nil {
@@ -66,9 +66,9 @@ func (p *Player) spec(source resolve.Source) map[string]any {
 		"priority": int64(source.Priority)}
 }
 
-// write writes a catalog as a file that opm reads. Bundles of the packages that the state asks for have their objects, if
-// they are in the catalog, or if OLM is predicted to install them and their image can be read. OLM tries to unpack the
-// others, which the report says.
+// write writes a catalog as a file that opm reads. Bundles of the packages that the state asks for have their objects,
+// if they are in the catalog, or if OLM is predicted to install them and their image can be read. OLM tries to unpack
+// the others, which the report says.
 func (s *State) write(ctx context.Context, dir string, c *fbc.Catalog, report *predict.Report) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil || c == nil {
 		return err
@@ -80,7 +80,8 @@ func (s *State) write(ctx context.Context, dir string, c *fbc.Catalog, report *p
 	defer f.Close()
 	names := review.Wanted(s.before, s.applied)
 	wanted, predicted := lists.Set(names, text.OneLine), map[string]bool{}
-	for _, i := range append(lists.Map(report.Updates, func(u predict.Update) predict.Install { return u.Install }), report.Installs...) {
+	updates := lists.Map(report.Updates, func(u predict.Update) predict.Install { return u.Install })
+	for _, i := range append(updates, report.Installs...) {
 		if i.Choice.Package != nil {
 			wanted[i.Choice.Package.Name], predicted[i.Name] = true, true
 		}
@@ -103,7 +104,7 @@ func (s *State) write(ctx context.Context, dir string, c *fbc.Catalog, report *p
 			say(fbc.SchemaChannel, name, map[string]any{"name": channel.Name, "entries": channel.Entries})
 		}
 		for _, b := range pkg.Bundles {
-			properties := lists.Map(b.Properties, func(x fbc.Property) any { return map[string]any{"type": x.Type, "value": x.Value} })
+			properties := lists.Map(b.Properties, func(x fbc.Property) any { return x })
 			if wanted[name] || len(names) == 0 {
 				objects, failed := s.objects(ctx, fbc.Choice{Package: pkg, Bundle: b}, predicted[b.Name])
 				if failed != nil && predicted[b.Name] {
@@ -114,13 +115,14 @@ func (s *State) write(ctx context.Context, dir string, c *fbc.Catalog, report *p
 			say(fbc.SchemaBundle, name, map[string]any{"name": b.Name, "image": b.Image, "properties": properties})
 		}
 		if pkg.Deprecations != nil {
-			say(fbc.SchemaDeprecations, name, map[string]any{"entries": lists.Map(pkg.Deprecations, func(d fbc.Deprecation) any {
+			entries := lists.Map(pkg.Deprecations, func(d fbc.Deprecation) any {
 				reference := map[string]any{"schema": d.Schema}
 				if d.Name != "" {
 					reference["name"] = d.Name
 				}
 				return map[string]any{"reference": reference, "message": d.Message}
-			})})
+			})
+			say(fbc.SchemaDeprecations, name, map[string]any{"entries": entries})
 		}
 	}
 	return err

@@ -18,7 +18,7 @@ import (
 const (
 	// atRest is how long nothing may change once everything is at rest: it is longer than what OLM waits for.
 	atRest = 6 * time.Second
-	// restless is how long nothing new may be said while something is not at rest. OLM gives up an InstallPlan after 15.
+	// restless is how long nothing new may be said while something is not at rest. OLM retries an InstallPlan for 15.
 	restless = 30 * time.Second
 )
 
@@ -50,7 +50,8 @@ func (s Status) Key() string {
 	if s.Kind == v1alpha1.InstallPlanKind {
 		return fmt.Sprintf("%s %s/%v", s.Kind, s.Namespace, s.CSVs)
 	}
-	return fmt.Sprintf("%s %s/%s", strings.Replace(s.Kind, v1alpha1.ClusterServiceVersionKind, "CSV", 1), s.Namespace, s.Name)
+	kind := strings.Replace(s.Kind, v1alpha1.ClusterServiceVersionKind, "CSV", 1)
+	return fmt.Sprintf("%s %s/%s", kind, s.Namespace, s.Name)
 }
 
 // String returns the status as a line.

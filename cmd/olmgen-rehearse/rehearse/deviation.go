@@ -66,8 +66,8 @@ func (s Status) short() string {
 	return line
 }
 
-// deviations compares the end of a course with a prediction. A CSV that OLM tries to install again and again agrees with
-// each state that it was in. InstallPlans of before are not predicted.
+// deviations compares the end of a course with a prediction. A CSV that OLM tries to install again and again agrees
+// with each state that it was in. InstallPlans of before are not predicted.
 func deviations(state string, c *Course, r *predict.Report) (list []Deviation) {
 	predicted, unknown := predictedOf(r)
 	played := lists.By(c.Final, Status.Key)

@@ -144,7 +144,7 @@ func turn(o *unstructured.Unstructured) int {
 	return len(first)
 }
 
-// apply applies an object. Fields that a dump shows are those of the engine if the tree has them: it removes them later.
+// apply applies an object. Fields that a dump shows are the engine's own if the tree has them: it can remove them.
 func (p *Player) apply(ctx context.Context, o *unstructured.Unstructured) (err error) {
 	defer func() { p.why[o] = err }()
 	client, err := p.cluster.ResourceOf(o)

@@ -37,8 +37,8 @@ func Build() string {
 // first in a directory of their own. All are needed: without kube-controller-manager there is no garbage collection, no
 // aggregated ClusterRole, and no ServiceAccount of a namespace.
 func Find(assets, olm string) []Program {
-	list := []Program{{Name: "etcd", Module: "go.etcd.io/etcd/server/v3"}, {Name: "kube-apiserver", Module: kubernetes},
-		{Name: "kube-controller-manager", Module: kubernetes}, {Name: "olm", Module: ofOLM}, {Name: "catalog", Module: ofOLM}}
+	list := []Program{{"etcd", "go.etcd.io/etcd/server/v3", ""}, {"kube-apiserver", kubernetes, ""},
+		{"kube-controller-manager", kubernetes, ""}, {"olm", ofOLM, ""}, {"catalog", ofOLM, ""}}
 	for i, p := range list {
 		dirs := []string{assets, os.Getenv("KUBEBUILDER_ASSETS"), Build()}
 		if p.Module == ofOLM {
@@ -68,8 +68,8 @@ func (p Program) Version() string {
 	return "(unknown)"
 }
 
-// Bin fills a directory with links to the programs, and with OLM's CustomResourceDefinitions. The error names those that
-// are missing.
+// Bin fills a directory with links to the programs, and with OLM's CustomResourceDefinitions. The error names those
+// that are missing.
 func Bin(dir string, list []Program) (versions map[string]string, err error) {
 	var missing []string
 	versions = map[string]string{}
@@ -88,7 +88,7 @@ func Bin(dir string, list []Program) (versions map[string]string, err error) {
 		versions[p.Name] = p.Version()
 	}
 	if len(missing) > 0 {
-		return nil, manifest.WithHint(fmt.Errorf("%s is missing", text.And(missing)),
+		return nil, manifest.WithHint(fmt.Errorf("programs are missing: %s", text.And(missing)),
 			"olmgen-rehearse setup says where to get what a rehearsal needs")
 	}
 	if err := os.Mkdir(filepath.Join(dir, "crds"), 0o700); err != nil {
@@ -120,10 +120,11 @@ func Setup(list []Program) (said string, complete bool) {
 		return said + "everything is there\n", true
 	}
 	return said + `
-"make rehearse-tools" in a checkout of olmgen builds all of them from Go modules: it takes 16 CPU minutes, once, and needs Go
-and 4 GB of memory. They are then in ` + Build() + `.
+"make rehearse-tools" in a checkout of olmgen builds all of them from Go modules: it takes 16 CPU minutes, once, and
+needs Go and 4 GB of memory. They are then in ` + Build() + `.
 
-etcd and kube-apiserver can also be those of envtest (KUBEBUILDER_ASSETS, or --assets DIR). It has no kube-controller-manager:
-put that of a release of Kubernetes beside them. --olm DIR has the programs olm and catalog of OLM's image, from /bin.
+etcd and kube-apiserver can also be those of envtest (KUBEBUILDER_ASSETS, or --assets DIR). It has no
+kube-controller-manager: put that of a release of Kubernetes beside them. --olm DIR has the programs olm
+and catalog of OLM's image, from /bin.
 `, false
 }

@@ -169,7 +169,8 @@ func difference(ctx context.Context, before, after []*manifest.Object) (*compare
 // findings returns what a person must look at.
 func (p *Player) findings(c *Course, s *State) (list []findings.Finding) {
 	add := func(level findings.Severity, rule, object, format string, args ...any) {
-		list = append(list, findings.Finding{Level: level, Rule: rule, Object: object, Message: text.OneLine(fmt.Sprintf(format, args...))})
+		list = append(list, findings.Finding{Level: level, Rule: rule, Object: object,
+			Message: text.OneLine(fmt.Sprintf(format, args...))})
 	}
 	for _, u := range s.unknown {
 		add(findings.Note, "unknown", "", "%s", u)
@@ -186,10 +187,13 @@ func (p *Player) findings(c *Course, s *State) (list []findings.Finding) {
 	}
 	for _, x := range c.Final {
 		switch failed := x.Condition(v1alpha1.SubscriptionResolutionFailed); {
-		case failed != nil && (x.InstalledCSV == "" || x.InstalledCSV != x.CurrentCSV || x.Phase != v1alpha1.SubscriptionStateAtLatest):
-			add(findings.Error, failed.Type, x.Key(), "%s: %s", failed.Reason, failed.Message)
 		case failed != nil:
-			add(findings.Warning, failed.Type, x.Key(), "%s: %s", failed.Reason, failed.Message)
+			level := findings.Error
+			if x.InstalledCSV != "" && x.Phase == v1alpha1.SubscriptionStateAtLatest {
+				// an update leaves it for a while
+				level = findings.Warning
+			}
+			add(level, failed.Type, x.Key(), "%s: %s", failed.Reason, failed.Message)
 		case x.Condition(v1alpha1.SubscriptionBundleUnpacking) != nil:
 			add(findings.Warning, "unknown", x.Key(), "OLM unpacks a bundle from its image, which is not played")
 		case x.Kind == v1alpha1.InstallPlanKind && x.Phase == string(v1alpha1.InstallPlanPhaseRequiresApproval):
@@ -212,42 +216,43 @@ func (r *Report) Meets() bool {
 // Document returns the course, the end and the objects.
 func (r *Report) Document() *findings.Document {
 	d := &findings.Document{Kind: "Rehearsal", Title: "Rehearsal", Fold: true}
-	d.Lead = fmt.Sprintf("Rehearsal: %s, %s, %s", text.Count(r.Findings.Errors, "error"), text.Count(r.Findings.Warnings, "warning"), text.Count(r.Findings.Notes, "note"))
+	d.Lead = fmt.Sprintf("Rehearsal: %s, %s, %s", text.Count(r.Findings.Errors, "error"),
+		text.Count(r.Findings.Warnings, "warning"), text.Count(r.Findings.Notes, "note"))
+	add := func(title string, rows [][]findings.Cell, columns ...findings.Column) {
+		d.Sections = append(d.Sections, findings.Section{Title: title,
+			Tables: []findings.Table{{Columns: columns, Rows: rows}}})
+	}
+	says := findings.Column{Title: "OLM says"}
 	for _, p := range r.Played {
-		course := findings.Table{Columns: []findings.Column{{Title: "Seconds", Number: true, Width: 6}, {Title: "OLM says"}}}
-		for _, m := range p.Course.Course {
-			course.Rows = append(course.Rows, findings.Cells(fmt.Sprintf("%.1f", m.Seconds), m.Line))
-		}
-		end := findings.Table{Columns: findings.Columns("OLM says")}
-		for _, s := range p.Final {
-			end.Rows = append(end.Rows, findings.Cells(s.String()))
-		}
-		d.Sections = append(d.Sections, findings.Section{Title: "Course of " + p.Name, Tables: []findings.Table{course}},
-			findings.Section{Title: fmt.Sprintf("End of %s, after %.0f seconds", p.Name, p.Seconds), Tables: []findings.Table{end}})
+		add("Course of "+p.Name, lists.Map(p.Course.Course, func(m Moment) []findings.Cell {
+			return findings.Cells(fmt.Sprintf("%5.1f", m.Seconds), m.Line)
+		}), findings.Column{Title: "Seconds", Number: true}, says)
+		add(fmt.Sprintf("End of %s, after %.0f seconds", p.Name, p.Seconds), lists.Map(p.Final,
+			func(s Status) []findings.Cell { return findings.Cells(s.String()) }), says)
 	}
-	objects := findings.Table{Columns: findings.Columns("", "Object")}
-	for what, list := range map[string][]string{"+": r.Created, "~": r.Changed, "-": r.Deleted} {
+	var objects [][]findings.Cell
+	for i, list := range [][]string{r.Created, r.Changed, r.Deleted} {
 		for _, o := range list {
-			objects.Rows = append(objects.Rows, findings.Cells(what, o))
+			objects = append(objects, findings.Cells([]string{"+", "~", "-"}[i], o))
 		}
 	}
-	slices.SortStableFunc(objects.Rows, func(a, b []findings.Cell) int { return cmp.Compare(a[1].Text, b[1].Text) })
-	d.Sections = append(d.Sections, findings.Section{Title: "Objects", Tables: []findings.Table{objects}})
+	add("Objects", objects, findings.Columns("", "Object")...)
 	if r.compared {
-		s := findings.Section{Title: "Prediction"}
-		if s.Text = []string{"olmgen check predicts the same."}; len(r.Prediction) > 0 {
-			s.Text = []string{"olmgen check predicts something else: see the findings."}
+		says := "the same"
+		if len(r.Prediction) > 0 {
+			says = "something else: see the findings"
 		}
-		d.Sections = append(d.Sections, s)
+		add("Prediction", [][]findings.Cell{findings.Cells("olmgen check predicts " + says)}, findings.Column{})
 	}
-	d.Sections = append(d.Sections, findings.Section{Title: "What is simulated", Remarks: append(findings.Remarks("", r.Simulated),
-		findings.Remark{Text: text.And(r.versions())})})
+	d.Sections = append(d.Sections, findings.Section{Title: "What is simulated",
+		Text: append(slices.Clone(r.Simulated), text.And(r.versions()))})
 	return d
 }
 
 // versions returns the programs with their versions.
 func (r *Report) versions() []string {
-	return lists.Map(slices.Sorted(maps.Keys(r.Programs)), func(name string) string { return name + " " + r.Programs[name] })
+	names := slices.Sorted(maps.Keys(r.Programs))
+	return lists.Map(names, func(name string) string { return name + " " + r.Programs[name] })
 }
 
 // Following returns the findings, and what olmgen diff says.

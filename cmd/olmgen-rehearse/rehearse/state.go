@@ -2,6 +2,7 @@
 package rehearse
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -35,25 +36,17 @@ type Request struct {
 	Tree      tree.Options
 	API       writes.Checker // what the prediction asks; may be nil
 
-	contents []review.Content
 	catalogs predict.Catalogs
 	written  map[string]string // the directories of the catalogs that are served, by namespace/name
 }
 
 // Open reads the catalogs. Call it before State.
 func (r *Request) Open(ctx context.Context) (err error) {
-	for _, value := range r.Catalogs {
-		c, err := review.ReadContent(value, false, true)
-		if err == nil && c.Cluster {
-			err = &review.ContentError{Msg: "OLM v1 is not played", Tip: "write NAMESPACE/NAME=DIR"}
-		}
-		if err != nil {
-			return err
-		}
-		r.contents = append(r.contents, c)
-	}
 	reader := review.ContentReader{Options: fbc.Options{Source: r.Source}}
 	r.catalogs, err = reader.Catalogs(ctx, r.Catalogs)
+	if err == nil && len(r.catalogs.ClusterCatalogs) > 0 {
+		err = &review.ContentError{Msg: "OLM v1 is not played", Tip: "write NAMESPACE/NAME=DIR"}
+	}
 	r.catalogs.Open, r.written = true, map[string]string{}
 	return err
 }
@@ -98,7 +91,8 @@ func (r *Request) State(ctx context.Context, paths ...string) (*State, error) {
 	}
 	live := func(o *manifest.Object) bool { return o.Has("metadata", "uid") }
 	s.before, _ = world.Counted(lists.Filter(s.tree.Objects, live), r.Namespace)
-	s.applied, _ = world.Counted(lists.Filter(s.tree.Objects, func(o *manifest.Object) bool { return !live(o) }), r.Namespace)
+	git := lists.Filter(s.tree.Objects, func(o *manifest.Object) bool { return !live(o) })
+	s.applied, _ = world.Counted(git, r.Namespace)
 	has := lists.Set(s.tree.Objects, func(o *manifest.Object) string { return world.Key(o, r.Namespace) })
 	for o := range predict.World(ctx, s.tree.Objects, r.Namespace, r.catalogs).All() {
 		if !has[world.Key(o, r.Namespace)] { // made by a distribution or an OperatorPolicy
@@ -175,7 +169,7 @@ func (s *State) sources() (list []resolve.Source) {
 
 // global returns the namespace whose catalogs serve all namespaces.
 func (s *State) global() string {
-	return review.GlobalNamespace(s.request.contents, s.sources())
+	return cmp.Or(s.request.catalogs.Global, review.GlobalNamespace(nil, s.sources()))
 }
 
 // Check returns what olmgen check predicts of the state, over what another one is predicted to leave, which may be nil.

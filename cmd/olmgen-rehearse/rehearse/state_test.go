@@ -142,7 +142,7 @@ func TestFind(t *testing.T) {
 	list := Find(dir, "")
 	said, complete := Setup(list)
 	if _, err := Bin(t.TempDir(), list); err == nil || complete || strings.Count(said, "missing") != 4 ||
-		err.Error() != "kube-apiserver, kube-controller-manager, olm and catalog is missing" {
+		err.Error() != "programs are missing: kube-apiserver, kube-controller-manager, olm and catalog" {
 		t.Errorf("%v\n%s", err, said)
 	}
 }
