@@ -41,11 +41,12 @@ func (c *Cluster) Put(ctx context.Context, objects []*unstructured.Unstructured)
 			o.GetLabels()["kube-aggregator.kubernetes.io/automanaged"] != "" {
 			continue
 		}
-		if err := p.create(ctx, o); err != nil {
+		switch fresh, err := p.create(ctx, o); {
+		case err != nil:
 			refused = append(refused, Refused{o, err})
-			continue
+		case fresh || o.GetKind() != "CustomResourceDefinition":
+			made = append(made, o)
 		}
-		made = append(made, o)
 	}
 	for _, o := range made {
 		if err := p.finish(ctx, o); err != nil {
@@ -60,7 +61,8 @@ type putting struct {
 	uids    map[types.UID]types.UID // of the objects here, by those that they had
 }
 
-func (p *putting) create(ctx context.Context, o *unstructured.Unstructured) error {
+// create makes an object, or replaces the one that is there. CustomResourceDefinitions of OLM stay those of its release.
+func (p *putting) create(ctx context.Context, o *unstructured.Unstructured) (isNew bool, err error) {
 	fresh := o.DeepCopy()
 	for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
 		"deletionGracePeriodSeconds", "managedFields", "selfLink", "ownerReferences"} {
@@ -83,25 +85,26 @@ func (p *putting) create(ctx context.Context, o *unstructured.Unstructured) erro
 	}
 	client, err := p.cluster.ResourceOf(fresh)
 	if err != nil {
-		return err
+		return false, err
 	}
 	live, err := client.Create(ctx, fresh, metav1.CreateOptions{FieldManager: Putter})
-	if apierrors.IsAlreadyExists(err) {
-		if live, err = client.Get(ctx, fresh.GetName(), metav1.GetOptions{}); err == nil {
+	if isNew = err == nil; apierrors.IsAlreadyExists(err) {
+		live, err = client.Get(ctx, fresh.GetName(), metav1.GetOptions{})
+		if err == nil && fresh.GetKind() != "CustomResourceDefinition" {
 			fresh.SetResourceVersion(live.GetResourceVersion())
 			// what Kubernetes and OLM keep as it is may stay
 			_, _ = client.Update(ctx, fresh, metav1.UpdateOptions{FieldManager: Putter})
 		}
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	p.uids[o.GetUID()] = live.GetUID()
-	if o.GetKind() == "CustomResourceDefinition" {
+	if isNew && o.GetKind() == "CustomResourceDefinition" {
 		defer p.cluster.Rediscover()
-		return p.cluster.Established(ctx, o.GetName())
+		return true, p.cluster.Established(ctx, o.GetName())
 	}
-	return nil
+	return isNew, nil
 }
 
 // finish puts the status of an object, and deletes one that was being deleted: its finalizers keep it.

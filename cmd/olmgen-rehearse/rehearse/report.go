@@ -19,7 +19,6 @@ import (
 	"github.com/olmgen/olmgen/internal/compare"
 	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/internal/predict"
-	"github.com/olmgen/olmgen/internal/print"
 	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -216,7 +215,7 @@ func (r *Report) Meets() bool {
 // Document returns the course, the end and the objects.
 func (r *Report) Document() *findings.Document {
 	d := &findings.Document{Kind: "Rehearsal", Title: "Rehearsal", Fold: true}
-	d.Lead = fmt.Sprintf("Rehearsal: %s, %s, %s", text.Count(r.Findings.Errors, "error"),
+	d.Lead = fmt.Sprintf("%s, %s, %s", text.Count(r.Findings.Errors, "error"),
 		text.Count(r.Findings.Warnings, "warning"), text.Count(r.Findings.Notes, "note"))
 	add := func(title string, rows [][]findings.Cell, columns ...findings.Column) {
 		d.Sections = append(d.Sections, findings.Section{Title: title,
@@ -244,8 +243,11 @@ func (r *Report) Document() *findings.Document {
 		}
 		add("Prediction", [][]findings.Cell{findings.Cells("olmgen check predicts " + says)}, findings.Column{})
 	}
-	d.Sections = append(d.Sections, findings.Section{Title: "What is simulated",
-		Text: append(slices.Clone(r.Simulated), text.And(r.versions()))})
+	add("What a person must look at", lists.Map(r.list, func(f findings.Finding) []findings.Cell {
+		return findings.Cells(string(f.Level), f.Rule, f.Description())
+	}), findings.Columns("Level", "Rule", "Finding")...)
+	add("What is simulated", lists.Map(append(slices.Clone(r.Simulated), text.And(r.versions())),
+		func(s string) []findings.Cell { return findings.Cells(s) }), findings.Column{})
 	return d
 }
 
@@ -255,7 +257,5 @@ func (r *Report) versions() []string {
 	return lists.Map(names, func(name string) string { return name + " " + r.Programs[name] })
 }
 
-// Following returns the findings, and what olmgen diff says.
-func (r *Report) Following(findings.Format) []any {
-	return []any{print.List{Findings: r.list}, r.Difference}
-}
+// Following returns what olmgen diff says.
+func (r *Report) Following(findings.Format) []any { return []any{r.Difference} }
