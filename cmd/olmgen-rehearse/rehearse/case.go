@@ -22,7 +22,10 @@ func (r *Report) WriteCase(dir string, anonymize bool, s *State) error {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err
 	}
-	last := r.Played[len(r.Played)-1]
+	last, before := r.Played[len(r.Played)-1], s.before
+	if len(r.Played) > 1 {
+		before = r.before
+	}
 	replace, ask := func(text string) string { return text }, []any{"check", "before.yaml", "tree.yaml"}
 	if anonymize {
 		replace = s.anonymous()
@@ -47,7 +50,7 @@ func (r *Report) WriteCase(dir string, anonymize bool, s *State) error {
 	play := map[string]any{"case": filepath.Base(dir), "ask": []any{append(ask, "--offline")}, "items": items,
 		"said": []any{said}, "steps": []any{}, "versions": lines(r.versions())}
 	files := map[string][]byte{"play.yaml": manifest.Encode(play)}
-	for name, objects := range map[string][]*manifest.Object{"before.yaml": s.before, "tree.yaml": s.applied} {
+	for name, objects := range map[string][]*manifest.Object{"before.yaml": before, "tree.yaml": s.applied} {
 		for _, o := range objects {
 			value, err := o.Value()
 			if err != nil {
@@ -75,15 +78,25 @@ func (r *Report) WriteCase(dir string, anonymize bool, s *State) error {
 }
 
 // anonymous returns a function that replaces the names of namespaces, Subscriptions, OperatorGroups and custom
-// resources. Names that Kubernetes, OLM or a distribution gives stay.
+// resources. Names that Kubernetes, OLM, a distribution or a catalog gives stay.
 func (s *State) anonymous() func(string) string {
 	own := regexp.MustCompile(`^(default|olm|operators|global-operators|kube-.*|openshift.*)$`)
-	names := map[string]string{}
+	names, stays := map[string]string{}, map[string]bool{}
+	for _, source := range s.sources() {
+		if c := s.given(source.Namespace, source.Name); c != nil {
+			for name, pkg := range c.Packages {
+				stays[name] = true
+				for _, channel := range pkg.Channels {
+					stays[channel.Name] = true
+				}
+			}
+		}
+	}
 	for _, o := range slices.Concat(s.before, s.applied) {
 		named := o.Kind == "Namespace" || o.Kind == v1alpha1.SubscriptionKind || o.Kind == "OperatorGroup" ||
 			strings.Contains(o.Group(), ".") && !strings.HasSuffix(o.Group(), ".k8s.io") && o.Group() != olm.Group
 		for _, name := range []string{o.Namespace, o.Name} {
-			if (named || name == o.Namespace) && name != "" && !own.MatchString(name) && names[name] == "" {
+			if (named || name == o.Namespace) && name != "" && !own.MatchString(name) && !stays[name] && names[name] == "" {
 				names[name] = fmt.Sprintf("name-%d", len(names)+1)
 			}
 		}

@@ -88,8 +88,10 @@ func (s Status) rests() bool {
 	case v1alpha1.InstallPlanKind:
 		return slices.Contains([]string{"Complete", "Failed", "RequiresApproval"}, s.Phase)
 	}
-	return s.Condition(v1alpha1.SubscriptionResolutionFailed) != nil && s.InstalledCSV == "" ||
-		s.Phase == v1alpha1.SubscriptionStateAtLatest || s.Phase == v1alpha1.SubscriptionStateUpgradePending
+	if s.Condition(v1alpha1.SubscriptionResolutionFailed) != nil {
+		return s.InstalledCSV == "" // else it may be that of an update, which ends by itself
+	}
+	return s.Phase == v1alpha1.SubscriptionStateAtLatest || s.Phase == v1alpha1.SubscriptionStateUpgradePending
 }
 
 // Moment is when something was said for the first time.

@@ -68,8 +68,23 @@ func (s Status) short() string {
 
 // deviations compares the end of a course with a prediction. A CSV that OLM tries to install again and again agrees
 // with each state that it was in. InstallPlans of before are not predicted.
-func deviations(state string, c *Course, r *predict.Report) (list []Deviation) {
+func deviations(state string, c Course, r *predict.Report) (list []Deviation) {
 	predicted, unknown := predictedOf(r)
+	// during an update, and for a while after it, OLM says ResolutionFailed of what is at rest
+	updated := map[string]bool{}
+	for _, list := range c.seen {
+		for _, s := range list {
+			updated[s.Namespace] = updated[s.Namespace] || s.Phase == string(v1alpha1.CSVPhaseReplacing)
+		}
+	}
+	c.Final = lists.Map(c.Final, func(s Status) Status {
+		if updated[s.Namespace] && s.InstalledCSV != "" {
+			s.Conditions = slices.DeleteFunc(slices.Clone(s.Conditions), func(c Condition) bool {
+				return c.Type == string(v1alpha1.SubscriptionResolutionFailed)
+			})
+		}
+		return s
+	})
 	played := lists.By(c.Final, Status.Key)
 	known := map[string]bool{}
 	for _, want := range predicted {

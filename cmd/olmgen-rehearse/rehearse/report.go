@@ -47,6 +47,7 @@ type Report struct {
 	Simulated  []string          `json:"simulated"`
 
 	compared bool
+	before   []*manifest.Object // what was there before the last state
 	list     []findings.Finding
 }
 
@@ -100,7 +101,7 @@ func Run(ctx context.Context, o Options, states ...*State) (*Report, error) {
 			if predicted, err = s.Check(ctx, predicted, states[max(0, i-1)]); err != nil {
 				return nil, err
 			}
-			r.Prediction = slices.Concat([]Deviation{}, r.Prediction, deviations(o.Names[i], c, predicted))
+			r.Prediction = slices.Concat([]Deviation{}, r.Prediction, deviations(o.Names[i], *c, predicted))
 		}
 	}
 	for i, f := range r.list {
@@ -112,6 +113,7 @@ func Run(ctx context.Context, o Options, states ...*State) (*Report, error) {
 		r.list = append(r.list, d.finding())
 	}
 	r.Findings = findings.Summarize(r.list)
+	r.before = before
 	after, err := p.objects(ctx)
 	if err != nil {
 		return nil, err

@@ -106,7 +106,7 @@ func TestDeviations(t *testing.T) {
 	r := &predict.Report{CSVs: []predict.CSV{{Namespace: "ns", Name: "same", Phase: "Succeeded", Reason: "x"},
 		{Namespace: "ns", Name: "flaps", Phase: "Failed", Reason: "z"}, {Namespace: "ns", Name: "fails", Phase: "Succeeded", Reason: "x"},
 		{Namespace: "ns", Name: "unknown", Unknown: "?"}, {Namespace: "ns", Name: "missing", Phase: "Pending", Reason: "w"}}}
-	got := lists.Map(deviations("s", c, r), func(d Deviation) string { return d.Object + "|" + d.Played + "|" + d.Predicted })
+	got := lists.Map(deviations("s", *c, r), func(d Deviation) string { return d.Object + "|" + d.Played + "|" + d.Predicted })
 	want := "CSV ns/fails|Failed: z|Succeeded: x CSV ns/missing||Pending: w CSV ns/more|Succeeded: x|"
 	if strings.Join(got, " ") != want {
 		t.Errorf("%q", got)
