@@ -25,29 +25,98 @@ func programs(t *testing.T) (bin string) {
 	return bin
 }
 
-// play plays what a request and paths say, and returns the report.
-func play(t *testing.T, r *rehearse.Request, paths ...string) *rehearse.Report {
+// play plays trees one after another, each a list of paths.
+func play(t *testing.T, r *rehearse.Request, trees ...[]string) *rehearse.Report {
 	t.Helper()
 	bin := programs(t)
 	r.Source = source.Options{Offline: true, Warn: t.Logf}
 	if err := r.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s, err := r.State(t.Context(), paths...)
-	if err != nil {
+	o := rehearse.Options{Bin: bin, Patience: 4 * time.Minute, Compare: true, Progress: func(what string) { t.Log(what) }}
+	var states []*rehearse.State
+	for _, paths := range trees {
+		s, err := r.State(t.Context(), paths...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		states, o.Names = append(states, s), append(o.Names, strings.Join(paths, " "))
+	}
+	var err error
+	if o.Dir, err = os.MkdirTemp("", "rehearse-"); err != nil { // t.TempDir is too long for a socket
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("", "rehearse-") // t.TempDir is too long for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	report, err := rehearse.Run(t.Context(), rehearse.Options{Bin: bin, Dir: dir, Names: []string{"the tree"},
-		Patience: 4 * time.Minute, Progress: func(what string) { t.Log(what) }}, s)
+	defer os.RemoveAll(o.Dir)
+	report, err := rehearse.Run(t.Context(), o, states...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return report
+}
+
+// ends returns the final lines of the last state.
+func ends(r *rehearse.Report) (lines []string) {
+	for _, s := range r.Played[len(r.Played)-1].Final {
+		lines = append(lines, plain(s.String()))
+	}
+	return lines
+}
+
+// An operator is installed from a directory of bundles, and its custom resource is applied once its API is there. Two
+// rehearsals run at a time.
+func TestExample(t *testing.T) {
+	t.Parallel()
+	example := "../../../examples/subscriptions"
+	report := play(t, &rehearse.Request{Catalogs: []string{"olm/community=" + example + "/catalog"}},
+		[]string{example + "/clusters/production"})
+	want := []string{
+		"CSV backup/backup-operator.v1.0.0: Succeeded: InstallSucceeded: install strategy completed with no errors",
+		"InstallPlan [backup-operator.v1.0.0]: Complete:  | Installed=True <nil> <nil>;",
+		"Subscription backup/backup-operator: AtLatestKnown installed=backup-operator.v1.0.0 " +
+			"current=backup-operator.v1.0.0",
+	}
+	if got := ends(report); !slices.Equal(got, want) || report.Meets() {
+		t.Errorf("%q\n%+v", got, report.Findings)
+	}
+	for _, o := range []string{"Backup backup/nightly", "CustomResourceDefinition backups.backup.example.com"} {
+		if !slices.Contains(report.Created, o) {
+			t.Errorf("%s is not among %q", o, report.Created)
+		}
+	}
+}
+
+// The state before a change is played first. What only that has is deleted, and the change is what differs.
+func TestChange(t *testing.T) {
+	t.Parallel()
+	example := "../../../examples/subscriptions"
+	next := t.TempDir()
+	if err := os.CopyFS(next, os.DirFS(example)); err != nil {
+		t.Fatal(err)
+	}
+	production := filepath.Join(next, "clusters", "production")
+	edit := func(name, old, now string) {
+		data, err := os.ReadFile(filepath.Join(production, name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(production, name), []byte(strings.ReplaceAll(string(data), old, now)), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	edit("channel.yaml", "stable-v1", "stable-v2")
+	edit("kustomization.yaml", "- nightly.yaml\n", "")
+	if err := os.Remove(filepath.Join(production, "nightly.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	report := play(t, &rehearse.Request{Catalogs: []string{"olm/community=" + example + "/catalog"}},
+		[]string{example + "/clusters/production"}, []string{production})
+	want := "CSV backup/backup-operator.v2.0.0: Succeeded: InstallSucceeded: install strategy completed with no errors"
+	if got := ends(report); !slices.Contains(got, want) {
+		t.Errorf("%q", got)
+	}
+	if !slices.Contains(report.Deleted, "Backup backup/nightly") || slices.Contains(report.Created, "Namespace backup") {
+		t.Errorf("created %q, deleted %q", report.Created, report.Deleted)
+	}
 }
 
 // recording is a play.yaml: what was asked, and the ends of what a real OLM said.
@@ -100,7 +169,7 @@ func TestPlays(t *testing.T) {
 				t.Fatal(err)
 			}
 			r, paths, end := asked(dir, recorded)
-			report := play(t, r, paths...)
+			report := play(t, r, paths)
 			compare(t, recorded, end, report.Played[0].Course)
 		})
 	}
