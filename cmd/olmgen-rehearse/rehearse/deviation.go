@@ -67,14 +67,16 @@ func (s Status) short() string {
 }
 
 // deviations compares the end of a course with a prediction. A CSV that OLM tries to install again and again agrees
-// with each state that it was in. InstallPlans of before are not predicted.
+// with each state that it was in. InstallPlans of before are not predicted, and what waits for approval is predicted as
+// approved.
 func deviations(state string, c Course, r *predict.Report) (list []Deviation) {
 	predicted, unknown := predictedOf(r)
 	// during an update, and for a while after it, OLM says ResolutionFailed of what is at rest
-	updated := map[string]bool{}
+	updated, waits := map[string]bool{}, map[string]bool{}
 	for _, list := range c.seen {
 		for _, s := range list {
 			updated[s.Namespace] = updated[s.Namespace] || s.Phase == string(v1alpha1.CSVPhaseReplacing)
+			waits[s.Namespace] = waits[s.Namespace] || s.Phase == string(v1alpha1.InstallPlanPhaseRequiresApproval)
 		}
 	}
 	c.Final = lists.Map(c.Final, func(s Status) Status {
@@ -90,7 +92,7 @@ func deviations(state string, c Course, r *predict.Report) (list []Deviation) {
 	for _, want := range predicted {
 		key := want.Key()
 		got, there := played[key]
-		if known[key] = true; unknown[key] {
+		if known[key] = true; unknown[key] || waits[want.Namespace] {
 			continue
 		}
 		seen := slices.ContainsFunc(c.seen[key], func(s Status) bool { return s.short() == want.short() })

@@ -76,6 +76,9 @@ func Run(ctx context.Context, o Options, states ...*State) (*Report, error) {
 	}
 	defer p.Stop()
 	r := &Report{Programs: o.Programs, Simulated: Simulated, compared: o.Compare}
+	if o.Compare {
+		r.Prediction = []Deviation{}
+	}
 	before, was := p.first, map[string]bool{}
 	var predicted *predict.Report
 	for i, s := range states {
@@ -101,7 +104,7 @@ func Run(ctx context.Context, o Options, states ...*State) (*Report, error) {
 			if predicted, err = s.Check(ctx, predicted, states[max(0, i-1)]); err != nil {
 				return nil, err
 			}
-			r.Prediction = slices.Concat([]Deviation{}, r.Prediction, deviations(o.Names[i], *c, predicted))
+			r.Prediction = append(r.Prediction, deviations(o.Names[i], *c, predicted)...)
 		}
 	}
 	for i, f := range r.list {
@@ -200,7 +203,8 @@ func (p *Player) findings(c *Course, s *State) (list []findings.Finding) {
 		case x.Kind == v1alpha1.InstallPlanKind && x.Phase == string(v1alpha1.InstallPlanPhaseRequiresApproval):
 			add(findings.Note, x.Phase, x.Key(), "it waits for somebody to approve it")
 		case !x.rests(), x.Phase == string(v1alpha1.InstallPlanPhaseFailed):
-			add(findings.Error, cmp.Or(x.Reason, x.Phase, "no-status"), x.Key(), "%s: %s", x.Phase, x.Message)
+			add(findings.Error, cmp.Or(x.Reason, x.Phase, "no-status"), x.Key(), "%s: %s", cmp.Or(x.Phase, "no status"),
+				cmp.Or(x.Message, "OLM gives no reason"))
 		}
 	}
 	if c.TimeIsUp {

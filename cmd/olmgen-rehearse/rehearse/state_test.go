@@ -122,7 +122,7 @@ func TestAnonymous(t *testing.T) {
 		}
 		return o
 	}
-	s := &State{applied: []*manifest.Object{read("apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: op-sa, namespace: bank}\n"),
+	s := &State{request: &Request{}, applied: []*manifest.Object{read("apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: op-sa, namespace: bank}\n"),
 		read("apiVersion: shop.example.com/v1\nkind: Widget\nmetadata: {name: vault, namespace: bank}\n"),
 		read("apiVersion: v1\nkind: Namespace\nmetadata: {name: kube-system}\n")}}
 	got := s.anonymous()("CSV bank/op.v1: vault, banker, op-sa, kube-system")
