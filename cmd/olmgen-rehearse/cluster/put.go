@@ -61,7 +61,7 @@ type putting struct {
 	uids    map[types.UID]types.UID // of the objects here, by those that they had
 }
 
-// create makes an object, or replaces the one that is there. CustomResourceDefinitions of OLM stay those of its release.
+// create makes an object, or replaces the one that is there. CustomResourceDefinitions of OLM stay as they are.
 func (p *putting) create(ctx context.Context, o *unstructured.Unstructured) (isNew bool, err error) {
 	fresh := o.DeepCopy()
 	for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",

@@ -96,7 +96,8 @@ func (s *State) anonymous() func(string) string {
 		named := o.Kind == "Namespace" || o.Kind == v1alpha1.SubscriptionKind || o.Kind == "OperatorGroup" ||
 			strings.Contains(o.Group(), ".") && !strings.HasSuffix(o.Group(), ".k8s.io") && o.Group() != olm.Group
 		for _, name := range []string{o.Namespace, o.Name} {
-			if (named || name == o.Namespace) && name != "" && !own.MatchString(name) && !stays[name] && names[name] == "" {
+			stay := name == "" || stays[name] || own.MatchString(name)
+			if (named || name == o.Namespace) && !stay && names[name] == "" {
 				names[name] = fmt.Sprintf("name-%d", len(names)+1)
 			}
 		}
