@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -53,15 +52,14 @@ func main() {
 }
 
 type flags struct {
-	request        rehearse.Request
-	git, format    string
-	assets, olm    string
-	compare        bool
-	caseDir        string
-	anonymize      bool
-	timeout        time.Duration
-	repos          []string
-	stdout, stderr io.Writer
+	request     rehearse.Request
+	git, format string
+	assets, olm string
+	compare     bool
+	caseDir     string
+	anonymize   bool
+	timeout     time.Duration
+	repos       []string
 }
 
 func newRoot() *cobra.Command {
