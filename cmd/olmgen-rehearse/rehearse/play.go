@@ -37,12 +37,12 @@ type Player struct {
 }
 
 // Start starts a cluster with the programs in bin. It has what the state says is in the cluster, and OLM runs.
-func Start(ctx context.Context, bin, dir string, s *State) (p *Player, err error) {
+func Start(ctx context.Context, bin, dir string, s *State) (_ *Player, err error) {
 	c, err := cluster.Start(ctx, bin, dir)
 	if err != nil {
 		return nil, err
 	}
-	p = &Player{cluster: c, dir: dir, address: map[string]string{}, whole: len(s.before) > 0}
+	p := &Player{cluster: c, dir: dir, address: map[string]string{}, whole: len(s.before) > 0}
 	defer func() {
 		if err != nil {
 			p.Stop()
