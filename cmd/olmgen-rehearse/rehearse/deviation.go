@@ -97,7 +97,7 @@ func deviations(state string, c Course, r *predict.Report) (list []Deviation) {
 		}
 		seen := slices.ContainsFunc(c.seen[key], func(s Status) bool { return s.short() == want.short() })
 		flaps := want.Kind == v1alpha1.ClusterServiceVersionKind && want.Phase != string(v1alpha1.CSVPhaseSucceeded)
-		if !there || got.short() != want.short() && !(flaps && seen) {
+		if !there || got.short() != want.short() && (!flaps || !seen) {
 			d := Deviation{state, key, "", want.short()}
 			if there {
 				d.Played = got.short()
