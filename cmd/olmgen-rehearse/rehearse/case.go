@@ -11,6 +11,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -60,7 +61,7 @@ func (r *Report) WriteCase(dir string, anonymize bool, s *State) error {
 				delete(value, "data")
 				delete(value, "stringData")
 			}
-			value, _ = manifest.CopyValue(value, func(leaf any) any {
+			value, _ = decoded.Copy(value, func(leaf any) any {
 				if text, ok := leaf.(string); ok {
 					return replace(text)
 				}

@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/catalog"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/predict"
 )
 
@@ -98,10 +99,10 @@ func (s *State) write(ctx context.Context, dir string, c *fbc.Catalog, report *p
 	for _, name := range c.Names() {
 		pkg := c.Packages[name]
 		if pkg.Declared {
-			say(fbc.SchemaPackage, "", map[string]any{"name": name, "defaultChannel": pkg.DefaultChannel})
+			say(olm.SchemaPackage, "", map[string]any{"name": name, "defaultChannel": pkg.DefaultChannel})
 		}
 		for _, channel := range pkg.Channels {
-			say(fbc.SchemaChannel, name, map[string]any{"name": channel.Name, "entries": channel.Entries})
+			say(olm.SchemaChannel, name, map[string]any{"name": channel.Name, "entries": channel.Entries})
 		}
 		for _, b := range pkg.Bundles {
 			properties := lists.Map(b.Properties, func(x fbc.Property) any { return x })
@@ -112,7 +113,7 @@ func (s *State) write(ctx context.Context, dir string, c *fbc.Catalog, report *p
 				}
 				properties = append(properties, objects...)
 			}
-			say(fbc.SchemaBundle, name, map[string]any{"name": b.Name, "image": b.Image, "properties": properties})
+			say(olm.SchemaBundle, name, map[string]any{"name": b.Name, "image": b.Image, "properties": properties})
 		}
 		if pkg.Deprecations != nil {
 			entries := lists.Map(pkg.Deprecations, func(d fbc.Deprecation) any {
@@ -122,7 +123,7 @@ func (s *State) write(ctx context.Context, dir string, c *fbc.Catalog, report *p
 				}
 				return map[string]any{"reference": reference, "message": d.Message}
 			})
-			say(fbc.SchemaDeprecations, name, map[string]any{"entries": entries})
+			say(olm.SchemaDeprecations, name, map[string]any{"entries": entries})
 		}
 	}
 	return err
