@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write schema.json and the pages anew")
 func TestSchema(t *testing.T) {
 	schema := schemaOf(t, declared)
 	schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-	schema["$id"] = SchemaURL
+	schema["$id"] = schemaURL
 	schema["title"] = "olmgen RenderConfig"
 	var want bytes.Buffer
 	e := json.NewEncoder(&want)

@@ -158,5 +158,5 @@ var Schema []byte
 // SchemaFile is the file beside a RenderConfig where editors look for its schema. olmgen help schema writes it.
 const SchemaFile = "olmgen.schema.json"
 
-// SchemaURL is where the JSON Schema of a RenderConfig can be had: schema.json of this package.
-const SchemaURL = "https://raw.githubusercontent.com/olmgen/olmgen/main/config/schema.json"
+// schemaURL is where the JSON Schema of a RenderConfig can be had: schema.json of this package.
+const schemaURL = "https://raw.githubusercontent.com/olmgen/olmgen/main/config/schema.json"

@@ -105,10 +105,12 @@ func lead(cmd *cobra.Command, err error, said, hint string) string {
 		return joined(hint, "- is a tar archive of a bundle; olmgen check - reads YAML")
 	case at.word == "" && whole && kind: // what it lacks of the right kind is no next step
 		return explained(cmd, at.flag)
+	case hint != "" && !kind || accepted && (!whole || !byName):
+		return hint // which is a next step
 	case is != "" && !accepted && at.word != "":
 		return joined(hint, reader(cmd, is, named))
-	case hint != "" || accepted && (!whole || !byName):
-		return hint // which is a next step
+	case hint != "":
+		return hint
 	case at.word == "":
 		return explained(cmd, at.flag)
 	}
@@ -198,7 +200,8 @@ func reader(cmd *cobra.Command, is material, path string) string {
 	case aBundle:
 		return "olmgen render " + quoted + " renders the bundle"
 	case aCatalog:
-		return "olmgen catalog audit " + quoted + " lists the packages of a catalog"
+		return "olmgen catalog audit " + quoted + " lists the packages of a catalog, olmgen render catalog:" + quoted +
+			" --package NAME renders one"
 	case aKustomization, aChart:
 		return "olmgen check " + quoted + " says what OLM does with what it makes"
 	case aDump:

@@ -361,7 +361,7 @@ func nearFlag(cmd *cobra.Command, args []string, err error) string {
 	given := unknown.GetSpecifiedName()
 	switch {
 	case (given == "o" || strings.HasPrefix(given, "output")) && cmd.Flags().Lookup("format") != nil:
-		return "write " + asFormat(cmd, outputIn(args)) + "; "
+		return "write " + asFormat(cmd, valueIn(args, given)) + "; "
 	case given == "package" && strings.HasPrefix(cmd.Use, cmd.Name()+" PACKAGE"):
 		return "write the package without --package; "
 	case len(given) < 2:
@@ -394,14 +394,14 @@ func formatsOf(cmd *cobra.Command) []string {
 	return nil
 }
 
-// outputIn returns the value that a command line gives to -o or --output, or "".
-func outputIn(args []string) string {
+// valueIn returns the value that a command line gives to a flag, or "".
+func valueIn(args []string, flag string) string {
 	for i, arg := range args {
 		name, value, _ := strings.Cut(arg, "=")
 		switch {
-		case strings.HasPrefix(name, "--output") || name == "-o":
+		case name == "--"+flag || name == "-"+flag:
 			return cmp.Or(value, strings.Join(args[min(i+1, len(args)):min(i+2, len(args))], ""))
-		case strings.HasPrefix(arg, "-o"):
+		case len(flag) == 1 && strings.HasPrefix(arg, "-"+flag):
 			return arg[len("-o"):]
 		}
 	}

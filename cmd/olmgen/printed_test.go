@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -142,6 +143,9 @@ func TestPrintedTypesAreKnown(t *testing.T) {
 	}
 	root := filepath.Join("..", "..")
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if _, none := os.Stat(filepath.Join(name, "go.mod")); none == nil && name != root {
+			return fs.SkipDir // a module of its own
+		}
 		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 			return err
 		}

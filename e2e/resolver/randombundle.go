@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/catalog"
-	"github.com/olmgen/olmgen/internal/olm"
+	names "github.com/olmgen/olmgen/internal/olm"
 )
 
 func (r *random) bundle(name, version string) *bundle {
@@ -15,31 +15,31 @@ func (r *random) bundle(name, version string) *bundle {
 		b.Image = pick(r, b.Image+"+1", "registry.example.com/Upper:v1", "")
 	}
 	add := func(kind string, value any) { b.Properties = append(b.Properties, property(kind, value)) }
-	add(olm.PropertyPackage, catalog.PackageProperty{PackageName: name, Version: version})
+	add(names.PropertyPackage, catalog.PackageProperty{PackageName: name, Version: version})
 	major := version[:1]
 	switch r.weighted(8, 2, 1, 1) {
 	case 0:
-		add(olm.PropertyGVK, gvk(name, "v"+major))
+		add(names.PropertyGVK, gvk(name, "v"+major))
 	case 1:
-		add(olm.PropertyGVK, gvk(name, "v1"))
+		add(names.PropertyGVK, gvk(name, "v1"))
 		if major != "1" {
-			add(olm.PropertyGVK, gvk(name, "v2"))
+			add(names.PropertyGVK, gvk(name, "v2"))
 		}
 	case 2:
-		add(olm.PropertyGVK, gvk(name, "v1"))
-		add(olm.PropertyGVK, gvk(name, "v1")) // twice
+		add(names.PropertyGVK, gvk(name, "v1"))
+		add(names.PropertyGVK, gvk(name, "v1")) // twice
 	}
 	if r.is(0.12) { // several packages provide it
-		add(olm.PropertyGVK, gvk(pick(r, "x", "y"), "v1"))
+		add(names.PropertyGVK, gvk(pick(r, "x", "y"), "v1"))
 	}
 	if r.is(0.15) {
-		add(olm.PropertyLabel, label(r))
+		add(names.PropertyLabel, label(r))
 	}
 	for probability := r.needs; r.is(probability); probability /= 2 {
 		b.Properties = append(b.Properties, r.requirement())
 	}
 	if r.is(0.03) {
-		add(olm.PropertyDeprecated, struct{}{})
+		add(names.PropertyDeprecated, struct{}{})
 	}
 	if r.is(0.05) {
 		b.Properties = append(b.Properties, r.unread(version))
@@ -68,7 +68,7 @@ func (r *random) unread(version string) catalog.Property {
 	case 1:
 		return property("example.com/unknown", map[string]any{"list": []int{1, 2}, "text": "<&>"})
 	case 2:
-		return property(olm.PropertyCSVMetadata, map[string]any{
+		return property(names.PropertyCSVMetadata, map[string]any{
 			"displayName": "metadata", "minKubeVersion": "99.0.0",
 			"customResourceDefinitions": map[string]any{"required": []any{
 				map[string]string{"name": "zs.z.example.com", "kind": "Z", "version": "v1"}}}})
@@ -79,13 +79,13 @@ func (r *random) unread(version string) catalog.Property {
 func (r *random) requirement() catalog.Property {
 	switch r.weighted(40, 40, 3, 30, 1) {
 	case 0:
-		return property(olm.PropertyGVKRequired, r.api())
+		return property(names.PropertyGVKRequired, r.api())
 	case 1:
-		return property(olm.PropertyPackageRequired, r.pkgRange())
+		return property(names.PropertyPackageRequired, r.pkgRange())
 	case 2:
-		return property(olm.PropertyLabelRequired, label(r))
+		return property(names.PropertyLabelRequired, label(r))
 	case 3:
-		return property(olm.PropertyConstraint, r.constraint(2))
+		return property(names.PropertyConstraint, r.constraint(2))
 	}
 	return r.unreadable()
 }
@@ -94,14 +94,14 @@ func (r *random) requirement() catalog.Property {
 func (r *random) unreadable() catalog.Property {
 	name := pick(r, r.names...)
 	return pick(r,
-		property(olm.PropertyPackageRequired, catalog.PackageRequired{PackageName: name, VersionRange: "^1.0.0"}),
-		property(olm.PropertyPackageRequired, catalog.PackageRequired{PackageName: name, VersionRange: ">=1.0"}),
-		property(olm.PropertyConstraint, map[string]any{}),
-		property(olm.PropertyConstraint, map[string]any{"unknown": map[string]any{}}),
-		property(olm.PropertyConstraint, map[string]any{"failureMessage": "none"}),
-		property(olm.PropertyConstraint, map[string]any{"cel": map[string]any{"rule": "1 + 1"}}),
-		property(olm.PropertyConstraint, map[string]any{"cel": map[string]any{"rule": "properties.exists(p, "}}),
-		property(olm.PropertyConstraint,
+		property(names.PropertyPackageRequired, catalog.PackageRequired{PackageName: name, VersionRange: "^1.0.0"}),
+		property(names.PropertyPackageRequired, catalog.PackageRequired{PackageName: name, VersionRange: ">=1.0"}),
+		property(names.PropertyConstraint, map[string]any{}),
+		property(names.PropertyConstraint, map[string]any{"unknown": map[string]any{}}),
+		property(names.PropertyConstraint, map[string]any{"failureMessage": "none"}),
+		property(names.PropertyConstraint, map[string]any{"cel": map[string]any{"rule": "1 + 1"}}),
+		property(names.PropertyConstraint, map[string]any{"cel": map[string]any{"rule": "properties.exists(p, "}}),
+		property(names.PropertyConstraint,
 			map[string]any{"package": map[string]any{"packageName": "b", "versionRange": "~1.0"}}))
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/golden/resolvercase"
-	"github.com/olmgen/olmgen/internal/olm"
+	names "github.com/olmgen/olmgen/internal/olm"
 )
 
 // question returns the namespace and its scenarios, and adds further catalogs.
@@ -241,7 +241,7 @@ func (r *random) handMade() resolvercase.CSV {
 	}
 	if r.is(0.2) {
 		c.Provided, c.Required = nil, nil
-		c.Properties = []catalog.Property{property(olm.PropertyPackage,
+		c.Properties = []catalog.Property{property(names.PropertyPackage,
 			catalog.PackageProperty{PackageName: pick(r, r.names...), Version: pick(r, "0.1.0", "1.0.0", "1.5.0")})}
 	}
 	return c
@@ -282,6 +282,6 @@ func (r *random) unfinished(s *resolvercase.Scenario) {
 	c.Replaces = "old.v0.1.0"
 	s.Installed = append(s.Installed, resolvercase.CSV{Name: c.Replaces, Version: "0.1.0",
 		Phase: pick(r, "Replacing", "Replacing", "Replacing", "Failed", "Succeeded"),
-		Properties: []catalog.Property{property(olm.PropertyPackage, catalog.PackageProperty{
+		Properties: []catalog.Property{property(names.PropertyPackage, catalog.PackageProperty{
 			PackageName: pick(r, r.names...), Version: "0.1.0"})}})
 }

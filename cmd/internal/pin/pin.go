@@ -181,8 +181,8 @@ func (m *maker) read(ctx context.Context) (in *Input, err error) {
 	case len(unknown) > 0:
 		return nil, UnknownError(unknown)
 	case in.empty():
-		return nil, manifest.WithHint(fmt.Errorf("%s: no Subscription, OperatorPolicy or "+
-			"ClusterExtension", m.options.Name), "name the files of one cluster")
+		return nil, manifest.WithHint(fmt.Errorf("%s: no Subscription, OperatorPolicy "+
+			"or ClusterExtension", m.options.Name), "name the files of one cluster")
 	}
 	return in, nil
 }
