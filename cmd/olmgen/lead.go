@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -103,7 +104,7 @@ func lead(cmd *cobra.Command, err error, said, hint string) string {
 	switch accepted := slices.Contains(known.takes, is); {
 	case at.path == tree.Stdin && at.word == "SOURCE":
 		return joined(hint, "- is a tar archive of a bundle; olmgen check - reads YAML")
-	case at.word == "" && whole && kind: // what it lacks of the right kind is no next step
+	case at.word == "" && kind && is != aPolicy: // what it lacks of the right kind is no next step
 		return explained(cmd, at.flag)
 	case hint != "" && !kind || accepted && (!whole || !byName):
 		return hint // which is a next step
@@ -111,7 +112,7 @@ func lead(cmd *cobra.Command, err error, said, hint string) string {
 		return joined(hint, reader(cmd, is, named))
 	case hint != "":
 		return hint
-	case at.word == "":
+	case at.word == "" && whole:
 		return explained(cmd, at.flag)
 	}
 	return known.tip
@@ -278,7 +279,7 @@ func materialIn(file string, data []byte) (first *manifest.Object, is material, 
 		return first, aKustomization, ""
 	case base == "Chart.yaml" && first.Kind == "":
 		return first, aChart, ""
-	case first.APIVersion == config.APIVersion:
+	case first.Group() == path.Dir(config.APIVersion):
 		return first, map[string]material{"Policy": aPolicy}[first.Kind], "kind"
 	case first.Kind == "" || first.APIVersion == "":
 		return first, "", ""
