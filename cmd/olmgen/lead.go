@@ -85,11 +85,7 @@ func lead(cmd *cobra.Command, err error, said, hint string) string {
 		return hint
 	}
 	if errors.Is(err, syscall.ENOSPC) {
-		hint = "make room there, or name another place"
-		if cmd.Flags().Lookup("output") != nil {
-			hint += " with -o"
-		}
-		return hint
+		return noSpace(cmd)
 	}
 	at, byName := faulty(cmd, said)
 	switch {
@@ -116,6 +112,14 @@ func lead(cmd *cobra.Command, err error, said, hint string) string {
 		return explained(cmd, at.flag)
 	}
 	return known.tip
+}
+
+// noSpace returns what to do about a full disk.
+func noSpace(cmd *cobra.Command) string {
+	if cmd.Flags().Lookup("output") == nil {
+		return "make room there, or name another place"
+	}
+	return "make room there, or name another place with -o"
 }
 
 // isWhole reports whether an error is about all of a path, or about its kind alone, and not about a place in it.
@@ -167,8 +171,11 @@ func faulty(cmd *cobra.Command, said string) (at inputPath, byName bool) {
 		all = append(all, inputPath{path: arg, word: wordOf(cmd)})
 	}
 	for i, at := range all {
-		if ok && i == 0 || strings.HasPrefix(rest, filepath.ToSlash(at.path)) || strings.HasPrefix(rest, at.path) ||
-			at.path == tree.Stdin && (strings.HasPrefix(rest, tree.StdinFile) || strings.HasPrefix(rest, "standard input")) {
+		begins := []string{filepath.ToSlash(at.path), at.path}
+		if at.path == tree.Stdin {
+			begins = append(begins, tree.StdinFile, "standard input")
+		}
+		if ok && i == 0 || slices.ContainsFunc(begins, func(b string) bool { return strings.HasPrefix(rest, b) }) {
 			return at, true
 		}
 	}

@@ -35,7 +35,8 @@ func (s *Schema) JSON() ([]byte, error) {
 		properties[field].(map[string]any)["const"] = value
 	}
 	if s.Kind != "" {
-		properties["apiVersion"] = map[string]any{"const": "olmgen.dev/v1alpha1", "description": "Changes when a field changes its meaning or goes"}
+		properties["apiVersion"] = map[string]any{"const": "olmgen.dev/v1alpha1",
+			"description": "Changes when a field changes its meaning or goes"}
 		properties["kind"] = map[string]any{"const": s.Kind}
 		root["required"] = append([]string{"apiVersion", "kind"}, root["required"].([]string)...)
 	}

@@ -341,7 +341,8 @@ func (u *usage) compare(items []Item) AccountUse {
 	out := AccountUse{Account: s, Events: u.a.Events, Levels: append([]string{}, lists.Keys(u.a.Levels)...),
 		Stages: append([]string{}, lists.Keys(u.a.Stages)...), Notes: u.notes(),
 		Unused: rated(unused), Wider: rated(wider), Used: itemsOf(s, by, scopes), Kept: []Item{},
-		Denied: itemsOf(s, denied, scopes), Elsewhere: itemsOf(s, elsewhere, scopes), Needed: itemsOf(s, u.needed(), scopes)}
+		Denied: itemsOf(s, denied, scopes), Elsewhere: itemsOf(s, elsewhere, scopes),
+		Needed: itemsOf(s, u.needed(), scopes)}
 	for _, why := range lists.Keys(kept) {
 		for _, i := range itemsOf(s, kept[why], scopes) {
 			i.Follows = why

@@ -72,8 +72,8 @@ func TestFormats(t *testing.T) {
 // No findings are empty lists, not null.
 func TestFormatsOfNothing(t *testing.T) {
 	for format, want := range map[findings.Format]string{
-		findings.Text:     "",
-		findings.JSON:     "{\n  \"apiVersion\": \"olmgen.dev/v1alpha1\",\n  \"kind\": \"FindingReport\",\n" +
+		findings.Text: "",
+		findings.JSON: "{\n  \"apiVersion\": \"olmgen.dev/v1alpha1\",\n  \"kind\": \"FindingReport\",\n" +
 			"  \"findings\": [],\n  \"errors\": 0,\n  \"warnings\": 0\n}\n",
 		findings.Markdown: "No findings.\n",
 	} {

@@ -97,7 +97,7 @@ func Common(a, b Atom) (Atom, bool) {
 		switch {
 		case *mine == All || strings.HasPrefix(*mine, "*/") && strings.HasSuffix(other, (*mine)[1:]):
 			*mine = other
-		case other != All && other != *mine && !(strings.HasPrefix(other, "*/") && strings.HasSuffix(*mine, other[1:])):
+		case other != All && other != *mine && (!strings.HasPrefix(other, "*/") || !strings.HasSuffix(*mine, other[1:])):
 			return Atom{}, false
 		}
 	}

@@ -1,5 +1,5 @@
-// Package option holds the values of manifest.Option: the options that messages of the library are about. Each is the path
-// of a field of an Options type, so a program that uses the library needs no other name for it.
+// Package option holds the values of manifest.Option: the options that messages of the library are about. Each is the
+// path of a field of an Options type, so a program that uses the library needs no other name for it.
 package option
 
 // The fields of bundle.Choice and bundle.ReadOptions.

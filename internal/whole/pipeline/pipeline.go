@@ -11,10 +11,16 @@ import (
 )
 
 // File has how the bundles beside it become a part of catalogs. Templates has the templates of the package, beside it.
-const File, Templates = "ci.yaml", "catalog-templates"
+const (
+	File      = "ci.yaml"
+	Templates = "catalog-templates"
+)
 
 // The modes of CI.UpdateGraph. The first counts where none is given, as in the code of the pipelines.
-const ModeReplaces, ModeSemver = "replaces-mode", "semver-mode"
+const (
+	ModeReplaces = "replaces-mode"
+	ModeSemver   = "semver-mode"
+)
 
 // Source names the code of the pipelines, for the help of rules. The path of a file follows.
 const Source = "Source: redhat-openshift-ecosystem/operator-pipelines, operatorcert/"
