@@ -102,13 +102,11 @@ func lead(cmd *cobra.Command, err error, said, hint string) string {
 		return joined(hint, "- is a tar archive of a bundle; olmgen check - reads YAML")
 	case at.word == "" && kind && is != aPolicy: // what it lacks of the right kind is no next step
 		return explained(cmd, at.flag)
-	case hint != "" && !kind || accepted && (!whole || !byName):
-		return hint // which is a next step
 	case is != "" && !accepted && at.word != "":
 		return joined(hint, reader(cmd, is, named))
-	case hint != "":
-		return hint
-	case at.word == "" && whole:
+	case hint != "" || accepted && (!whole || !byName):
+		return hint // which is a next step
+	case at.word == "" && (whole || is != aPolicy):
 		return explained(cmd, at.flag)
 	}
 	return known.tip
@@ -225,7 +223,7 @@ func reader(cmd *cobra.Command, is material, path string) string {
 func materialOf(path string) (is material, named string) {
 	info, err := os.Stat(path)
 	switch {
-	case err != nil:
+	case err != nil || !info.IsDir() && !info.Mode().IsRegular(): // a pipe would be waited for
 		return "", path
 	case !info.IsDir():
 		data, err := whole.ReadFile(path, budget.TreeFile)

@@ -360,8 +360,12 @@ func nearFlag(cmd *cobra.Command, args []string, err error) string {
 	}
 	given := unknown.GetSpecifiedName()
 	switch {
-	case (given == "o" || strings.HasPrefix(given, "output")) && cmd.Flags().Lookup("format") != nil:
-		return "write " + asFormat(cmd, valueIn(args, given)) + "; "
+	case given == "o" || strings.HasPrefix(given, "output"):
+		if value := valueIn(args, given); cmd.Flags().Lookup("format") != nil {
+			return "write " + asFormat(cmd, value) + "; "
+		} else if filepath.Ext(value) != "" {
+			return "write > " + text.Shell(value) + "; "
+		}
 	case given == "package" && strings.HasPrefix(cmd.Use, cmd.Name()+" PACKAGE"):
 		return "write the package without --package; "
 	case len(given) < 2:

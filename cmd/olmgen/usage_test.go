@@ -80,7 +80,7 @@ func TestUsageErrors(t *testing.T) {
 		{"check a --output-format json", "olmgen: unknown flag: --output-format\nhint: write --format json; see olmgen check --help\n"},
 		{"catalog path --package a", "olmgen: unknown flag: --package\nhint: write the package without --package; see olmgen catalog path --help\n"},
 		{"permissions a -ojson", "olmgen: unknown shorthand flag: 'o' in -ojson\nhint: write --format json; see olmgen permissions --help\n"},
-		{"graph a -o a.html", "olmgen: unknown shorthand flag: 'o' in -o\nhint: write --format html > a.html; see olmgen graph --help\n"},
+		{"graph a -o a.html", "olmgen: unknown shorthand flag: 'o' in -o\nhint: write > a.html; see olmgen graph --help\n"},
 		{"diff a b -o out", "olmgen: unknown shorthand flag: 'o' in -o\nhint: write --format FORMAT > out; see olmgen diff --help\n"},
 		{"diff a b -oreport.md", "olmgen: unknown shorthand flag: 'o' in -oreport.md\nhint: write --format markdown > report.md; see olmgen diff --help\n"},
 		{"images a --output=a.txt", "olmgen: unknown flag: --output\nhint: write --format text > a.txt; see olmgen images --help\n"},

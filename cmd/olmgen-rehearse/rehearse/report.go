@@ -26,8 +26,8 @@ import (
 // Simulated says what a rehearsal is not.
 var Simulated = []string{
 	"no pods run: a Deployment counts as available at once, and no operator acts on its custom resources",
-	"no webhook is asked; behind Services, an extension API server that only lists its kinds, and a conversion that " +
-		"only changes the version",
+	"no admission webhook is asked; behind the Services that OLM makes, an extension API server that only lists its " +
+		"kinds, and a conversion that only changes the version; behind those of the dump, nothing",
 	"no probes, quotas of nodes, network and storage; of Kubernetes' controllers only those of namespaces, " +
 		"ServiceAccounts, aggregated ClusterRoles and the garbage collector",
 	"OLM runs as administrator, and gives up an InstallPlan after 15 seconds in place of a minute",
