@@ -48,7 +48,8 @@ func (f *narrowFlags) change(cmd *cobra.Command, d declaration) (func([]generate
 			if p != generate.ProfilePlain && p != generate.ProfileDescoped {
 				return nil, &usageError{"--only-used: with profile " + string(p) + ", OLM makes the roles of the " +
 					"ClusterServiceVersion again", "render with --profile plain or descoped, or have its author " +
-					"narrow it: olmgen permissions --used FILE --format yaml lists what is left of each rule below needed"}
+					"narrow it: olmgen permissions --used FILE --format yaml lists what is left of each rule below " +
+					"needed"}
 			}
 		}
 	}

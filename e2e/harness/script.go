@@ -47,8 +47,8 @@ var scriptSteps map[string]step
 
 func init() { // retry calls other steps
 	scriptSteps = map[string]step{"action": action, "answers": answered, "argocd": argocdStep,
-		"calls": calls, "cluster": startCluster, "exits": exits, "flux": fluxStep, "install": install, "logs": logs, "move": move,
-		"objects": objects, "publish": publish, "put": put, "removed": removed, "render": renderStep,
+		"calls": calls, "cluster": startCluster, "exits": exits, "flux": fluxStep, "install": install, "logs": logs,
+		"move": move, "objects": objects, "publish": publish, "put": put, "removed": removed, "render": renderStep,
 		"retry": retryStep, "say": say, "serve": serve, "settles": settles, "soon": soonSays, "stays": stays}
 }
 
@@ -133,8 +133,8 @@ func (s *session) run(x scenario) (skipped string, err error) {
 }
 
 // startCluster is the step "cluster [webhooks] [olm] [resync=DURATION] [audit=POLICY]": it starts an API server with
-// OLM's CRDs, or with a real OLM that looks at everything so often. kubectl asks it from now on. With an audit policy it
-// writes audit.log, and admission asks who may change owner references, as on OpenShift.
+// OLM's CRDs, or with a real OLM that looks at everything so often. kubectl asks it from now on. With an audit policy
+// it writes audit.log, and admission asks who may change owner references, as on OpenShift.
 func startCluster(s *session, args []string) error {
 	var with []cluster.Option
 	if slices.Contains(args, "webhooks") {

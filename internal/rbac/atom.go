@@ -94,10 +94,14 @@ func Common(a, b Atom) (Atom, bool) {
 	}
 	for _, field := range [][2]*string{{&a.Group, &b.Group}, {&a.Resource, &b.Resource}, {&a.Verb, &b.Verb}} {
 		mine, other := field[0], *field[1]
+		// covers reports whether a pattern is wider: everything, or a subresource of everything.
+		covers := func(pattern, of string) bool {
+			return pattern == All || strings.HasPrefix(pattern, "*/") && strings.HasSuffix(of, pattern[1:])
+		}
 		switch {
-		case *mine == All || strings.HasPrefix(*mine, "*/") && strings.HasSuffix(other, (*mine)[1:]):
+		case covers(*mine, other):
 			*mine = other
-		case other != All && other != *mine && (!strings.HasPrefix(other, "*/") || !strings.HasSuffix(*mine, other[1:])):
+		case other != *mine && !covers(other, *mine):
 			return Atom{}, false
 		}
 	}
