@@ -33,7 +33,7 @@ func TestPictures(t *testing.T) {
 	root := corpustest.Root(t)
 	for name, args := range map[string][]string{
 		"history.svg":      {"history", filepath.Join(root, "bundles", "cert-manager"), "--format", "svg"},
-		"update-graph.svg": {"graph", "catalog:" + filepath.Join(root, "catalogs", "sailoperator"), "--package", "sailoperator", "--format", "svg"},
+		"update-graph.svg": {"graph", "catalog:" + filepath.Join(root, "catalogs", "sailoperator"), "--package", "sailoperator"},
 	} {
 		golden.CheckFile(t, filepath.Join("..", "..", "docs", "pictures", name), printed(t, args...), *update)
 	}
