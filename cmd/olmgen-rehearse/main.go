@@ -31,7 +31,7 @@ const (
 	exitFound  = 3
 )
 
-// errFound says that a person must look at the report.
+// errFound reports that a person must look at what is printed.
 var errFound = errors.New("OLM does not take it as it is: see the report")
 
 func main() {

@@ -56,7 +56,7 @@ func Without(plugins ...string) Option { return func(c *Cluster) { c.without = p
 // WithDualStack gives Services addresses of both families, IPv4 first.
 func WithDualStack(c *Cluster) { c.dualStack = true }
 
-// WithFlags gives the API server more flags.
+// WithFlags adds flags of the API server.
 func WithFlags(flags ...string) Option {
 	return func(c *Cluster) { c.flags = append(c.flags, flags...) }
 }

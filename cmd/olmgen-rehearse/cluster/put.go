@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olmgen/olmgen/internal/base/decoded"
 )
 
 // Putter is the field manager of Put.
@@ -133,25 +135,12 @@ func (p *putting) finish(ctx context.Context, o *unstructured.Unstructured) erro
 
 // renamed returns a value with the UIDs that objects have here.
 func (p *putting) renamed(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		out := map[string]any{}
-		for key, field := range v {
-			out[key] = p.renamed(field)
+	return decoded.Copy(v, func(leaf any) any {
+		if text, ok := leaf.(string); ok {
+			return cmp.Or(string(p.uids[types.UID(text)]), text)
 		}
-		return out
-	case []any:
-		out := []any{}
-		for _, item := range v {
-			out = append(out, p.renamed(item))
-		}
-		return out
-	case string:
-		if uid := p.uids[types.UID(v)]; uid != "" && v != "" {
-			return string(uid)
-		}
-	}
-	return v
+		return leaf
+	})
 }
 
 // inOrder returns objects in the order in which Put makes them: of those that may be made at a time the oldest first.

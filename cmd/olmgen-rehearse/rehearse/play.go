@@ -15,6 +15,7 @@ import (
 
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/catalog"
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -98,8 +99,9 @@ func (p *Player) Apply(ctx context.Context, s *State) error {
 			p.waiting = append(p.waiting, o)
 		}
 	}
+	stays := lists.Set(objects, name)
 	for _, o := range slices.Backward(old) {
-		if !slices.ContainsFunc(objects, func(x *unstructured.Unstructured) bool { return name(x) == name(o) }) {
+		if !stays[name(o)] {
 			if err := p.remove(ctx, o); err != nil {
 				return err
 			}

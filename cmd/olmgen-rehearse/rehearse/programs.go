@@ -106,7 +106,7 @@ func Bin(dir string, list []Program) (versions map[string]string, err error) {
 	return versions, nil
 }
 
-// Setup says what of the programs is there, and how to get the others.
+// Setup reports which programs are there, and how to get the others.
 func Setup(list []Program) (said string, complete bool) {
 	complete = true
 	for _, p := range list {

@@ -23,7 +23,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Simulated says what a rehearsal is not.
+// Simulated is what differs from a cluster in each rehearsal.
 var Simulated = []string{
 	"no pods run: a Deployment counts as available at once, and no operator acts on its custom resources",
 	"no admission webhook is asked; behind the Services that OLM makes, an extension API server that only lists its " +
@@ -34,7 +34,7 @@ var Simulated = []string{
 	"catalogs send the objects of bundles themselves: nothing is unpacked from an image",
 }
 
-// Report says what became of a cluster.
+// Report is what became of a cluster.
 type Report struct {
 	Programs   map[string]string `json:"programs"` // their versions
 	Played     []Played          `json:"played"`   // in their order

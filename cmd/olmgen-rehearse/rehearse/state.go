@@ -27,7 +27,7 @@ import (
 	"github.com/olmgen/olmgen/source"
 )
 
-// Request says what is played.
+// Request is what is asked for: what is in the cluster, and the catalogs.
 type Request struct {
 	Dumps     []string // what is in the cluster, as kubectl get -o yaml prints it
 	Catalogs  []string // [NAMESPACE/NAME=]DIR each
@@ -109,24 +109,23 @@ func (s *State) withhold() {
 		if o.Kind != v1alpha1.SubscriptionKind || o.Group() != olm.Group {
 			return true
 		}
-		namespace, _ := o.Get("spec", "sourceNamespace")
-		name, _ := o.Get("spec", "source")
-		from := s.find(v1alpha1.CatalogSourceKind, olm.Text(namespace), olm.Text(name))
+		namespace, name := olm.Text(olm.Get(o, "spec", "sourceNamespace")), olm.Text(olm.Get(o, "spec", "source"))
+		from := s.find(v1alpha1.CatalogSourceKind, namespace, name)
 		there := s.find(o.Kind, o.Namespace, o.Name)
 		switch {
-		case s.given(olm.Text(namespace), olm.Text(name)) != nil || there != nil && there.Has("status", "installedCSV"),
+		case s.given(namespace, name) != nil || there != nil && there.Has("status", "installedCSV"),
 			from == nil && len(s.before) > 0, from != nil && broken(from):
 			return true
 		}
 		s.unknown = append(s.unknown, fmt.Sprintf("%s is not played: the content of the catalog %s/%s is not given",
-			o.Identity(), olm.Text(namespace), olm.Text(name)))
+			o.Identity(), namespace, name))
 		return false
 	})
 }
 
 // broken reports whether nobody answered for a CatalogSource when it was dumped.
 func broken(o *manifest.Object) bool {
-	state, _ := o.Get("status", "connectionState", "lastObservedState")
+	state := olm.Get(o, "status", "connectionState", "lastObservedState")
 	return state != nil && state != "READY" && state != "CONNECTING"
 }
 

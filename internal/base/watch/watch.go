@@ -12,7 +12,7 @@ type key struct{}
 // With returns a context of which f is told what is done.
 func With(ctx context.Context, f Func) context.Context { return context.WithValue(ctx, key{}, f) }
 
-// Step tells the Func of a context, if it has one.
+// Step reports a piece of work to the Func of a context, if it has one.
 func Step(ctx context.Context, what string, total int) {
 	if f, ok := ctx.Value(key{}).(Func); ok {
 		f(what, total)
