@@ -58,6 +58,7 @@ type State struct {
 	before  []*manifest.Object // that are in the cluster
 	applied []*manifest.Object // by an engine, over them
 	unknown []string           // what of the tree is not played, and why
+	alone   *predict.Report    // what is predicted of it over nothing else
 }
 
 // State reads the tree of one cluster. There may be no path.
@@ -174,6 +175,9 @@ func (s *State) global() string {
 // Check returns what olmgen check predicts of the state, over what another one is predicted to leave, which may be nil.
 func (s *State) Check(ctx context.Context, over *predict.Report, older *State) (*predict.Report, error) {
 	r, t := s.request, *s.tree
+	if over == nil && s.alone != nil {
+		return s.alone, nil
+	}
 	if over != nil {
 		key := func(o *manifest.Object) string { return world.Key(o, r.Namespace) }
 		stays, was := lists.Set(s.applied, key), lists.Set(older.applied, key)
@@ -185,8 +189,12 @@ func (s *State) Check(ctx context.Context, over *predict.Report, older *State) (
 		}
 		t.Objects = append(t.Objects, s.applied...)
 	}
-	return predict.Check(ctx, &t, predict.Options{Namespace: r.Namespace, Catalogs: r.catalogs,
+	report, err := predict.Check(ctx, &t, predict.Options{Namespace: r.Namespace, Catalogs: r.catalogs,
 		Checker: apiserver.Checker{}, API: r.API, Bundles: &fbc.Options{Source: r.Source}, Applied: true})
+	if over == nil {
+		s.alone = report
+	}
+	return report, err
 }
 
 // unstructuredOf returns objects for a client.
