@@ -55,8 +55,9 @@ func (c *Config) advice(all []*loaded, results []*generate.Result, i int) []mani
 	return []manifest.Message{{Msg: a.State + ": " + strings.Join(text, "; "), Options: options}}
 }
 
-// sharing reports which of the descoped operators that provide one API may write its status where. The first of them says
-// it. During a canary rollout these are two releases of one operator (descoping plan, Operator Patterns).
+// sharing reports which of the descoped operators that provide one API may write its status where. The message is of
+// the first of them. During a canary rollout these are two releases of one operator (descoping plan, Operator
+// Patterns).
 func sharing(all []*loaded, results []*generate.Result, first int) (out []manifest.Message) {
 	provides := func(l *loaded) []string {
 		if l.Options.Profile != generate.ProfileDescoped {
