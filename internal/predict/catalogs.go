@@ -219,15 +219,17 @@ func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
 	if end := result.End(); result.Outcome == resolve.UpgradePending || result.Outcome == resolve.Withheld {
 		for _, s := range end.Subscriptions {
 			if sub := r.sub(ns, s.Name); sub != nil && end.Lacks(s.CurrentCSV) {
-				r.prediction.unknown = append(r.prediction.unknown, Unknown{Object: sub.Object, Why: InstallsNothing +
-					"its status names " + s.CurrentCSV + ", which is not there"})
+				if !r.installed(sub) {
+					r.prediction.unknown = append(r.prediction.unknown, Unknown{Object: sub.Object, Why: InstallsNothing +
+						"its status names " + s.CurrentCSV + ", which is not there"})
+				}
 				r.stuck[sub] = true
 			}
 		}
 	}
 	if result.ByPolicy { // a Subscription gets no operator if no OperatorPolicy approves its InstallPlan
 		for _, m := range result.Waiting.Subscriptions {
-			if s := r.sub(ns, m.Name); s != nil && m.From == "" && ofSubscription(s, r.csvs[ns]) == nil {
+			if s := r.sub(ns, m.Name); s != nil && m.From == "" && !r.installed(s) {
 				names := lists.Map(result.Waiting.CSVs, func(c resolve.Planned) string { return c.Name })
 				r.prediction.unknown = append(r.prediction.unknown, Unknown{Object: s.Object, Why: InstallsNothing +
 					"no OperatorPolicy approves the InstallPlan of " + strings.Join(names, ", ")})
@@ -255,12 +257,12 @@ func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
 // prepare completes a namespace by what the tree and the catalogs say, and reports whether OLM resolves there.
 func (r *resolution) prepare(state *resolve.State) bool {
 	ns := state.Namespace
+	r.complete(state)
 	if state.OperatorGroups != 1 {
 		r.unknownCSV[ns] = true // OLM does not resolve, which is a finding about the group
 		r.installsNothing(ns, fmt.Sprintf("its namespace has %s", text.Count(state.OperatorGroups, "OperatorGroup")))
 		return false
 	}
-	r.complete(state)
 	return true
 }
 
@@ -289,10 +291,16 @@ func (r *resolution) begin(state *resolve.State) string {
 // installsNothing notes the Subscriptions of a namespace that have no operator, and get none.
 func (r *resolution) installsNothing(namespace, why string) {
 	for _, s := range r.subs[namespace] {
-		if ofSubscription(s, r.csvs[namespace]) == nil {
+		if !r.installed(s) {
 			r.prediction.unknown = append(r.prediction.unknown, Unknown{Object: s.Object, Why: InstallsNothing + why})
 		}
 	}
+}
+
+// installed reports whether the operator of a Subscription is in the cluster.
+func (r *resolution) installed(s *world.Subscription) bool {
+	_, assumed := r.assumed[[2]string{s.Namespace, s.InstalledCSV}]
+	return assumed || ofSubscription(s, r.csvs[s.Namespace]) != nil
 }
 
 func (r *resolution) sub(namespace, name string) *world.Subscription {

@@ -163,7 +163,7 @@ func (h *outcome) carried(base *outcome) (out []Planned) {
 	states := lists.By(h.report.CSVs, func(v predict.CSV) string { return v.Namespace + "/" + v.Name })
 	for _, p := range base.plan {
 		p.live = p.Name
-		if i := before[p.at()]; i != nil { // OLM has updated it, whatever Git changes
+		if i := before[p.at()]; i != nil && !i.Approval { // OLM has updated it, whatever Git changes
 			p.live = i.Name
 		}
 		at := p.Namespace + "/" + p.live
