@@ -131,6 +131,7 @@ func treeWith(head, unit string) func(n int) map[string]string {
 
 func treeDimensions() []dimension {
 	rule := "- {apiGroups: [g#], resources: [r], verbs: [get]}\n"
+	secrets := "- {apiGroups: [''], resources: [secrets], verbs: [get, list]}\n"
 	role := fmt.Sprintf(roleOf, "")
 	inGroup := strings.NewReplacer("m#", "ns", "n#", "ns").Replace(groupOf)
 	operator := strings.Replace(csvOf, "install: {strategy: deployment}", "installModes: [{type: AllNamespaces, supported: true}], "+
@@ -151,6 +152,11 @@ func treeDimensions() []dimension {
 		{"roles of an account", 0, treeWith("", fmt.Sprintf(roleOf, "#")+rule+strings.ReplaceAll(bindRole, "name: b}", "name: b#}")+subject),
 			ofTrees},
 		{"accounts", 0, treeWith(role+rule+bindRole, "- {kind: ServiceAccount, name: s#, namespace: ns}\n"), ofTrees},
+		{"accounts that read Secrets", 0, treeWith(role+secrets+bindRole, "- {kind: ServiceAccount, name: s#, namespace: ns}\n"), ofTrees},
+		{"namespaces whose Secrets an account reads", 0, treeWith(role+secrets,
+			strings.NewReplacer("ClusterRoleBinding", "RoleBinding", "name: b}", "name: b, namespace: n#}").Replace(bindRole)+subject), ofTrees},
+		{"accounts of cluster-admin", 0, treeWith(strings.Replace(bindRole, "name: r}", "name: cluster-admin}", 1),
+			"- {kind: ServiceAccount, name: s#, namespace: ns}\n"), ofTrees},
 		{"fields of a CRD", 0, treeWith(crdOf+versionOf+"        properties:\n", "          p#: {type: string}\n"), ofTrees},
 		{"fields of a CRD that are renamed", 0, renamedFields, []string{"diff DIR/old.yaml DIR/new.yaml"}},
 		{"fields that a CRD loses", 0, lostFields, []string{"diff DIR/old.yaml DIR/new.yaml"}},

@@ -60,12 +60,13 @@ func Compare(old, now *Report, owner func(Subject) Subject) Diff {
 
 // reached reports whether the owners of a fact had its risk by other rights, or reached every right.
 func (c *comparison) reached(r *Report, f Fact) bool {
-	return !slices.ContainsFunc(f.Subjects, func(s Subject) bool {
-		had := &Report{Permissions: c.had[c.owner(s)], scopes: r.scopes}
-		return !slices.ContainsFunc(had.Reaches(), f.within) &&
-			!slices.ContainsFunc(r.Ways, func(w Way) bool {
-				return w.Reaches == EveryRight && c.owner(w.Subject) == c.owner(s)
-			})
+	full := map[Subject]bool{} // who reached every right
+	for _, w := range r.Ways {
+		full[c.owner(w.Subject)] = full[c.owner(w.Subject)] || w.Reaches == EveryRight
+	}
+	return !slices.ContainsFunc(lists.Unique(lists.Map(f.Subjects, c.owner)), func(owner Subject) bool {
+		had := &Report{Permissions: c.had[owner], scopes: r.scopes}
+		return !full[owner] && !slices.ContainsFunc(had.Reaches(), f.within)
 	})
 }
 

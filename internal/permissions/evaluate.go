@@ -61,9 +61,10 @@ func (in Input) read() (*evaluation, error) {
 		missing: map[Subject]bool{}, scopes: v.scopes, objects: &v.Objects}
 	for _, c := range in.CSVs {
 		if c.ClusterServiceVersion != nil && c.Name != in.Operator.Name {
-			r.Operator.Operators = lists.Add(r.Operator.Operators, c.Name)
+			r.Operator.Operators = append(r.Operator.Operators, c.Name)
 		}
 	}
+	r.Operator.Operators = lists.Unique(r.Operator.Operators)
 	return &evaluation{inventory: v, from: from, report: r, grants: map[Subject][]grant{},
 		unknown: map[Subject][]Unknown{}}, err
 }

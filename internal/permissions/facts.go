@@ -131,6 +131,7 @@ func (r *Report) everything() (f Fact, full, ok bool) {
 			f.add(other)
 		}
 	}
+	f.sort()
 	resources := "all resources"
 	if !slices.Contains(item.APIGroups, rbac.All) {
 		resources = "all resources of the core group" + amongThem
@@ -206,18 +207,21 @@ func (i Item) rated(level findings.Severity) findings.Severity {
 }
 
 func (f *Fact) add(i Item) {
-	for _, ns := range i.Namespaces {
-		f.Namespaces = lists.Add(f.Namespaces, ns)
-	}
-	if slices.Contains(f.Namespaces, Everywhere) {
-		f.Namespaces = []string{Everywhere}
-	}
-	f.Subjects = lists.Add(f.Subjects, i.Subject)
+	f.Namespaces, f.Subjects = append(f.Namespaces, i.Namespaces...), append(f.Subjects, i.Subject)
+	f.names = append(f.names, i.ResourceNames...)
 	if f.severity == "" || worse(i.Severity, f.severity) < 0 {
 		f.severity = i.Severity
 	}
-	slices.Sort(f.Namespaces)
+}
+
+// sort sorts what was added, each once.
+func (f *Fact) sort() {
+	f.Namespaces, f.names = lists.SortedUnique(f.Namespaces), lists.SortedUnique(f.names)
+	if slices.Contains(f.Namespaces, Everywhere) {
+		f.Namespaces = []string{Everywhere}
+	}
 	slices.SortFunc(f.Subjects, Subject.compare)
+	f.Subjects = slices.Compact(f.Subjects)
 }
 
 // answer finds the strongest answer: in the cluster before in namespaces, and for all objects before for some names.
@@ -247,13 +251,13 @@ func (r *Report) answer(q question) (Fact, bool) {
 			one.Namespaces = []string{cmp.Or(place, Everywhere)}
 			f.add(one)
 			f.parts = append(f.parts, lists.Map(found, func(f danger.Facet) string { return f.Name })...)
-			f.names = union(f.names, item.ResourceNames)
 		}
 	}
 	if best == 4 {
 		return f, false
 	}
 	f.Named = best > 1
+	f.sort()
 	f.say()
 	return f, true
 }

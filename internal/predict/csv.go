@@ -25,6 +25,7 @@ func (sim *simulation) set(v *csv, phase v1alpha1.ClusterServiceVersionPhase, re
 		return
 	}
 	v.phase, v.reason, v.message, v.moved = phase, reason, message, true
+	sim.noteUnsettled(v)
 	sim.wakeCSV(v)
 	for _, g := range sim.groupsIn[v.Namespace] {
 		sim.wakeGroup(g)

@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"iter"
 	"maps"
 	"slices"
@@ -30,6 +31,7 @@ type simulation struct {
 	groupsIn  map[string][]*group        // by namespace, in the order of creation
 	csvsIn    map[string][]*csv          // without copies
 	queuedIn  map[string]int             // how many of csvsIn are in csvQueue
+	unsettled map[string][]*csv          // of csvsIn, those with that mark
 	called    map[[2]string][]*csv       // of csvsIn, by namespace and name
 	owners    map[[2]string][]*csv       // of csvsIn, by namespace and the name of a CRD
 	heirs     map[[2]string][]*csv       // of csvsIn, by namespace and the name that they replace
@@ -60,6 +62,7 @@ func play(c *prediction) *simulation {
 		groupsIn:   map[string][]*group{},
 		csvsIn:     map[string][]*csv{},
 		queuedIn:   map[string]int{},
+		unsettled:  map[string][]*csv{},
 		called:     map[[2]string][]*csv{},
 		owners:     map[[2]string][]*csv{},
 		heirs:      map[[2]string][]*csv{},
@@ -126,6 +129,7 @@ func (sim *simulation) create(g *group, v *csv) {
 	sim.csvsIn[v.Namespace] = append(sim.csvsIn[v.Namespace], v)
 	name, replaces := [2]string{v.Namespace, v.Name}, [2]string{v.Namespace, v.Replaces}
 	sim.called[name] = append(sim.called[name], v)
+	sim.noteUnsettled(v)
 	sim.heirs[replaces] = append(sim.heirs[replaces], v)
 	for _, d := range v.CRDs.Owned {
 		crd := [2]string{v.Namespace, d.Name}
@@ -147,16 +151,35 @@ func (sim *simulation) wakeBeside(v *csv) {
 	for _, g := range sim.groupsIn[v.Namespace] {
 		sim.wakeGroup(g)
 	}
-	others := sim.csvsIn[v.Namespace]
-	if !v.counted && sim.queuedIn[v.Namespace] == len(others)-1 { // of the others there is none left to wake
-		others = []*csv{v}
+	woken := []*csv{v}
+	if v.counted || sim.queuedIn[v.Namespace] != len(sim.csvsIn[v.Namespace])-1 { // of the others there is one left to wake
+		woken = slices.Concat(woken, sim.called[[2]string{v.Namespace, v.Replaces}], sim.unsettledIn(v.Namespace))
+		slices.SortFunc(woken, func(a, b *csv) int { return cmp.Compare(a.position, b.position) })
 	}
-	for _, other := range others {
-		if !other.deleted && (other == v || other.Name == v.Replaces || !other.settled()) {
+	for _, other := range woken {
+		if !other.deleted {
 			sim.wakeCSV(other)
 		}
 	}
-	sim.work(len(sim.csvsIn[v.Namespace]) / 8)
+	sim.work(len(woken) / 8)
+}
+
+// unsettledIn returns the CSVs of a namespace that are not settled.
+func (sim *simulation) unsettledIn(namespace string) []*csv {
+	left := slices.DeleteFunc(sim.unsettled[namespace], func(v *csv) bool {
+		v.unsettled = !v.deleted && !v.settled()
+		return !v.unsettled
+	})
+	sim.unsettled[namespace] = left
+	return left
+}
+
+// noteUnsettled adds a CSV to those of its namespace that are not settled, if it is none of them.
+func (sim *simulation) noteUnsettled(v *csv) {
+	if !v.unsettled && !v.settled() {
+		v.unsettled = true
+		sim.unsettled[v.Namespace] = append(sim.unsettled[v.Namespace], v)
+	}
 }
 
 // settled reports whether no other CSV but one that replaces it changes what OLM does with a CSV.

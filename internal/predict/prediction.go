@@ -111,6 +111,7 @@ type csv struct {
 	exists, deleted bool
 	queued          bool // it waits for the reconcile loop
 	counted         bool // in simulation.queuedIn
+	unsettled       bool // in simulation.unsettled
 	position        int  // among the CSVs of its namespace
 	observed        bool // the phase came from a cluster, which knows more than the tree
 	moved           bool // OLM has set another one since
