@@ -123,15 +123,18 @@ func (c *prediction) subscribe(ctx context.Context) error {
 func (c *prediction) resolution(tree *resolve.Cluster, catalogs Catalogs) *resolution {
 	csvs := lists.Group(c.csvs, func(v *csv) string { return v.Namespace })
 	r := &resolution{prediction: c, catalogs: catalogs.with(tree.CatalogSources), csvs: csvs,
-		subs: map[string][]*world.Subscription{}, declared: tree.CatalogSources}
+		subs: map[string][]*world.Subscription{}, known: map[*world.Subscription]bool{}, declared: tree.CatalogSources,
+		named: map[[2]string]*world.Subscription{}}
 	r.catalogs.Sources = slices.DeleteFunc(r.catalogs.Sources, func(s resolve.Source) bool {
 		return c.disputedSource(s.Namespace, s.Name) != ""
 	})
 	r.findUnknown()
 	for _, s := range c.Subscriptions {
+		name := [2]string{s.Namespace, s.Name}
+		r.named[name] = cmp.Or(r.named[name], s)
 		switch u := r.unknown(s); {
 		case u == nil:
-			r.subs[s.Namespace] = append(r.subs[s.Namespace], s)
+			r.subs[s.Namespace], r.known[s] = append(r.subs[s.Namespace], s), true
 		case ofSubscription(s, csvs[s.Namespace]) == nil:
 			hint := ""
 			if u.OfCatalog = u.OfCatalog && r.content(s) == nil; u.OfCatalog {
@@ -161,10 +164,12 @@ type resolution struct {
 	catalogs Catalogs
 	csvs     map[string][]*csv                // of the tree, by namespace
 	subs     map[string][]*world.Subscription // whose catalogs are known, by namespace
-	others   *resolve.Prepared                // what is read of the other catalogs
-	refused  bool                             // opm does not serve the other catalogs
-	declared []resolve.Source                 // CatalogSources of the tree
-	hidden   []resolve.Source                 // CatalogSources without known content
+	known    map[*world.Subscription]bool     // those of subs
+	named    map[[2]string]*world.Subscription
+	others   *resolve.Prepared // what is read of the other catalogs
+	refused  bool              // opm does not serve the other catalogs
+	declared []resolve.Source  // CatalogSources of the tree
+	hidden   []resolve.Source  // CatalogSources without known content
 	planned  []Install
 }
 
@@ -304,7 +309,10 @@ func (r *resolution) installed(s *world.Subscription) bool {
 }
 
 func (r *resolution) sub(namespace, name string) *world.Subscription {
-	return lists.Find(r.subs[namespace], func(s *world.Subscription) bool { return s.Name == name })
+	if s := r.named[[2]string{namespace, name}]; r.known[s] {
+		return s
+	}
+	return nil
 }
 
 // look sets the catalogs of a namespace.
@@ -345,9 +353,7 @@ func globalNamespace(lists ...[]resolve.Source) string {
 // Subscription's either (OLM: pkg/controller/registry/resolver/source_csvs.go).
 func (r *resolution) claim(state *resolve.State, s *resolve.Subscription) bool {
 	ns := state.Namespace
-	sub := lists.Find(r.Subscriptions, func(o *world.Subscription) bool {
-		return o.Namespace == ns && o.Name == s.Name
-	})
+	sub := r.named[[2]string{ns, s.Name}]
 	if sub == nil {
 		return false
 	}

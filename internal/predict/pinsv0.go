@@ -26,7 +26,9 @@ func subscriptionPins(ctx context.Context, t *tree.Tree, o PinOptions) (list []P
 	if err != nil {
 		return nil, nil, err
 	}
-	b := &pinner{resolution: s.resolution, options: o, report: report, objects: t.Objects}
+	key := func(x *manifest.Object) string { return world.Key(x, o.Namespace) }
+	b := &pinner{resolution: s.resolution, options: o, report: report, objects: t.Objects,
+		inTree: lists.Set(t.Objects, originOf), named: lists.Group(t.Objects, key)}
 	for _, p := range s.policies {
 		switch why := leaveAlone(p); {
 		case installsWhat(p) != "":
@@ -36,17 +38,17 @@ func subscriptionPins(ctx context.Context, t *tree.Tree, o PinOptions) (list []P
 			b.policies = append(b.policies, p)
 		}
 	}
+	in := lists.Group(b.Subscriptions, func(s *world.Subscription) string { return s.Namespace })
 	for _, state := range s.namespaces {
-		pins, nobody, err := b.namespace(ctx, state)
+		pins, nobody, err := b.namespace(ctx, state, in[state.Namespace])
 		if err != nil {
 			return nil, nil, err
 		}
 		list, unknown = append(list, pins...), append(unknown, nobody...)
 	}
-	pins, nobody := b.others(func(o *manifest.Object) bool {
-		return slices.ContainsFunc(list, func(p Pin) bool { return sameObject(p.Object, o) }) ||
-			slices.ContainsFunc(unknown, func(u Unknown) bool { return sameObject(u.Object, o) })
-	})
+	known := lists.Set(slices.Concat(lists.Map(list, func(p Pin) *manifest.Object { return p.Object }),
+		lists.Map(unknown, func(u Unknown) *manifest.Object { return u.Object })), originOf)
+	pins, nobody := b.others(known)
 	return append(list, pins...), append(unknown, nobody...), nil
 }
 
@@ -68,19 +70,24 @@ type pinner struct {
 	*resolution
 	options  PinOptions
 	report   *Report
-	objects  []*manifest.Object    // of the tree
-	policies []*olm.OperatorPolicy // whose versions decide
+	objects  []*manifest.Object // of the tree
+	inTree   map[origin]bool
+	named    map[string][]*manifest.Object // the same, by key
+	policies []*olm.OperatorPolicy         // whose versions decide
 }
 
-// sameObject reports whether two objects are one, of the same file. The reader may have set the namespace of one.
-func sameObject(a, b *manifest.Object) bool {
-	return a.File == b.File && a.Line == b.Line && a.Kind == b.Kind && a.Name == b.Name
+// origin is what an object of a file keeps if the reader sets its namespace.
+type origin struct {
+	file       string
+	line       int
+	kind, name string
 }
+
+func originOf(o *manifest.Object) origin { return origin{o.File, o.Line, o.Kind, o.Name} }
 
 func (pins *pinner) twice(o *manifest.Object) bool {
-	return slices.ContainsFunc(pins.objects, func(x *manifest.Object) bool {
-		return x.Name == o.Name && x.Kind == o.Kind && x.Group() == o.Group() && !sameObject(x, o) &&
-			cmp.Or(x.Namespace, pins.options.Namespace) == cmp.Or(o.Namespace, pins.options.Namespace)
+	return slices.ContainsFunc(pins.named[world.Key(o, pins.options.Namespace)], func(x *manifest.Object) bool {
+		return originOf(x) != originOf(o)
 	})
 }
 
@@ -102,9 +109,9 @@ func oneCluster(by, o *manifest.Object) Unknown {
 }
 
 // others returns the Subscriptions that nothing is said of yet: those after the first of a name, and refused ones.
-func (pins *pinner) others(known func(*manifest.Object) bool) (list []Pin, unknown []Unknown) {
+func (pins *pinner) others(known map[origin]bool) (list []Pin, unknown []Unknown) {
 	for _, o := range pins.objects {
-		if o.Kind != v1alpha1.SubscriptionKind || o.Group() != olm.Group || known(o) {
+		if o.Kind != v1alpha1.SubscriptionKind || o.Group() != olm.Group || known[originOf(o)] {
 			continue
 		}
 		s := &world.Subscription{}
@@ -145,17 +152,18 @@ func (pins *pinner) whyUnchanged(s *world.Subscription) string {
 	return ""
 }
 
-// namespace returns the pins of the Subscriptions of a namespace, and those of which nobody can say what they keep.
-func (pins *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pin, unknown []Unknown, err error) {
+// namespace returns the pins of all Subscriptions of a namespace, and those of which nobody can say what they keep.
+func (pins *pinner) namespace(ctx context.Context, state *resolve.State, all []*world.Subscription) (list []Pin,
+	unknown []Unknown, err error) {
 	ns := state.Namespace
 	var asked []*world.Subscription
-	for _, s := range pins.Subscriptions {
-		if s.Namespace != ns || s.Package == "" {
+	for _, s := range all {
+		if s.Package == "" {
 			continue
 		}
 		p, several := lists.Find(pins.policies, world.Manages(s.Namespace, s.Name)), pins.several(s)
 		unchanged := pins.whyUnchanged(s)
-		inTree := slices.ContainsFunc(pins.objects, func(o *manifest.Object) bool { return sameObject(o, s.Object) })
+		inTree := pins.inTree[originOf(s.Object)]
 		switch {
 		case p == nil && !inTree: // that of an OperatorPolicy which needs no change
 		case p == nil && unchanged != "":
