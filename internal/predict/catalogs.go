@@ -223,12 +223,14 @@ func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
 	}
 	if end := result.End(); result.Outcome == resolve.UpgradePending || result.Outcome == resolve.Withheld {
 		for _, s := range end.Subscriptions {
-			if sub := r.sub(ns, s.Name); sub != nil && end.Lacks(s.CurrentCSV) {
-				if !r.installed(sub) {
-					r.prediction.unknown = append(r.prediction.unknown, Unknown{Object: sub.Object, Why: InstallsNothing +
-						"its status names " + s.CurrentCSV + ", which is not there"})
-				}
-				r.stuck[sub] = true
+			sub := r.sub(ns, s.Name)
+			if sub == nil || !end.Lacks(s.CurrentCSV) {
+				continue
+			}
+			r.stuck[sub] = true
+			if !r.installed(sub) {
+				r.prediction.unknown = append(r.prediction.unknown, Unknown{Object: sub.Object, Why: InstallsNothing +
+					"its status names " + s.CurrentCSV + ", which is not there"})
 			}
 		}
 	}

@@ -152,7 +152,7 @@ func (sim *simulation) wakeBeside(v *csv) {
 		sim.wakeGroup(g)
 	}
 	woken := []*csv{v}
-	if v.counted || sim.queuedIn[v.Namespace] != len(sim.csvsIn[v.Namespace])-1 { // of the others there is one left to wake
+	if v.counted || sim.queuedIn[v.Namespace] != len(sim.csvsIn[v.Namespace])-1 { // not all others are awake
 		woken = slices.Concat(woken, sim.called[[2]string{v.Namespace, v.Replaces}], sim.unsettledIn(v.Namespace))
 		slices.SortFunc(woken, func(a, b *csv) int { return cmp.Compare(a.position, b.position) })
 	}
