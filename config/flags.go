@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -26,50 +25,23 @@ import (
 // Flags are flags that fill a RenderConfig of one group with one bundle.
 type Flags struct {
 	Dir    string // what files that flags name are relative to; empty: the current directory
-	set    *pflag.FlagSet
-	values []*flagValue
+	values []*FlagValue
 }
 
-// AddFlags adds the flags of options to a set.
-func AddFlags(set *pflag.FlagSet, options iter.Seq[OptionAt]) *Flags {
-	f := &Flags{set: set}
+// NewFlags returns the flags of options. A command line has to add each of its Values.
+func NewFlags(options iter.Seq[OptionAt]) *Flags {
+	f := &Flags{}
 	for o := range options {
-		v := &flagValue{OptionAt: o}
-		flag := set.VarPF(v, o.Flag, o.Short, o.usage())
-		flag.NoOptDefVal = o.Alone
-		SetTopic(flag, o.Topic)
-		SetBrief(flag, o.brief())
 		if o.Type == Bool {
-			flag.NoOptDefVal = "true"
+			o.Alone = "true"
 		}
-		f.values = append(f.values, v)
+		f.values = append(f.values, &FlagValue{OptionAt: o})
 	}
 	return f
 }
 
-// SetTopic puts a flag below a topic of the help.
-func SetTopic(flag *pflag.Flag, t Topic) {
-	flag.Annotations = map[string][]string{topicKey: {string(t)}}
-}
-
-// TopicOf returns the topic of the help that a flag is below; "" for none.
-func TopicOf(flag *pflag.Flag) Topic {
-	return Topic(strings.Join(flag.Annotations[topicKey], ""))
-}
-
-// BriefOf returns what SetBrief set, and whether it did.
-func BriefOf(flag *pflag.Flag) (string, bool) {
-	brief, set := flag.Annotations[briefKey]
-	return strings.Join(brief, ""), set
-}
-
-// SetBrief sets a flag's description in a few words. If it is empty, the help of a command has only the flag's name.
-func SetBrief(flag *pflag.Flag, brief string) { flag.Annotations[briefKey] = []string{brief} }
-
-const (
-	topicKey = "olmgen.dev/topic"
-	briefKey = "olmgen.dev/brief"
-)
+// Values returns the values of the flags, in the order of the options.
+func (f *Flags) Values() []*FlagValue { return f.values }
 
 // FlagError is a command line that can't be a RenderConfig.
 type FlagError struct {
@@ -104,7 +76,7 @@ func (f *Flags) document(source string, fixed map[manifest.Option]any) (document
 		}
 	}
 	for _, v := range f.values {
-		if !f.set.Changed(v.Flag) {
+		if !v.given() {
 			continue
 		}
 		value, err := v.read(f.Dir)
@@ -119,20 +91,15 @@ func (f *Flags) document(source string, fixed map[manifest.Option]any) (document
 
 // Text returns the value of an option's flag, and whether it is given.
 func (f *Flags) Text(id manifest.Option) (string, bool) {
-	if v := lists.Find(f.values, func(v *flagValue) bool { return v.ID == id }); v != nil {
-		return v.String(), f.set.Changed(v.Flag)
+	if v := lists.Find(f.values, func(v *FlagValue) bool { return v.ID == id }); v != nil {
+		return v.String(), v.given()
 	}
 	return "", false
 }
 
-// Options yields the options that have these flags.
-func (f *Flags) Options() iter.Seq[OptionAt] {
-	return slices.Values(lists.Map(f.values, func(v *flagValue) OptionAt { return v.OptionAt }))
-}
-
 // Option returns the option of a flag, if it is one of these flags.
 func (f *Flags) Option(flag string) (OptionAt, bool) {
-	if v := lists.Find(f.values, func(v *flagValue) bool { return v.Flag == flag }); v != nil {
+	if v := lists.Find(f.values, func(v *FlagValue) bool { return v.Flag == flag }); v != nil {
 		return v.OptionAt, true
 	}
 	return OptionAt{}, false
@@ -166,14 +133,20 @@ func put(document map[string]any, path string, value any) {
 	}
 }
 
-type flagValue struct {
+// FlagValue is the flag of an option with the value that a command line gives it. It is a Value of the packages flag
+// and pflag.
+type FlagValue struct {
 	OptionAt
 	texts []string
 }
 
-func (v *flagValue) String() string { return strings.Join(v.texts, ",") }
+func (v *FlagValue) given() bool { return len(v.texts) > 0 }
 
-func (v *flagValue) Type() string {
+// String returns the value as text.
+func (v *FlagValue) String() string { return strings.Join(v.texts, ",") }
+
+// Type returns what the help calls the value.
+func (v *FlagValue) Type() string {
 	if v.OptionAt.Type == Bool {
 		return "bool"
 	}
@@ -181,7 +154,7 @@ func (v *flagValue) Type() string {
 }
 
 // Set takes the value of a flag; a list adds it to those before it.
-func (v *flagValue) Set(s string) error {
+func (v *FlagValue) Set(s string) error {
 	switch v.OptionAt.Type {
 	case Bool:
 		b, err := strconv.ParseBool(s)
@@ -200,7 +173,7 @@ func (v *flagValue) Set(s string) error {
 	return nil
 }
 
-func (v *flagValue) add(s string) error {
+func (v *FlagValue) add(s string) error {
 	list, err := csv.NewReader(strings.NewReader(s)).Read()
 	if err != nil {
 		return err
@@ -222,7 +195,7 @@ func (v *flagValue) add(s string) error {
 	return nil
 }
 
-func (v *flagValue) read(dir string) (any, error) {
+func (v *FlagValue) read(dir string) (any, error) {
 	given := v.String()
 	switch {
 	case v.Parse != nil:

@@ -36,9 +36,6 @@ type Options struct {
 	// Skip reports whether a bundle is left out, by its group and its place in it. It may be nil.
 	Skip func(group, bundle int) bool
 
-	// Change changes objects after all patches, such as the rules of roles. It may be nil.
-	Change func([]generate.Shared) error
-
 	// Catalogs keeps the catalogs that are read. Without it, Render has one of its own.
 	Catalogs *catalog.Cache
 	Workers  int           // bundles parsed at the same time; zero: one a processor. The result does not depend on it

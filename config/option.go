@@ -128,7 +128,8 @@ const (
 	bundleField   = "groups[].bundles[]"
 )
 
-func (o Option) usage() string {
+// Usage returns what the flag is, with its values and its default.
+func (o Option) Usage() string {
 	usage := o.Text
 	if o.Words != nil {
 		usage += ": " + text.Or(o.Words)
@@ -139,7 +140,8 @@ func (o Option) usage() string {
 	return usage
 }
 
-func (o Option) brief() string {
+// Summary returns Brief with the values that the flag can have, if they are few.
+func (o Option) Summary() string {
 	const few = 6
 	if o.Brief == "" || o.Words == nil || len(o.Words) > few {
 		return o.Brief

@@ -84,7 +84,10 @@ func TestAddAnOption(t *testing.T) {
 	options[at].Fields = append(slices.Clone(options[at].Fields), added)
 
 	set := pflag.NewFlagSet("render", pflag.ContinueOnError)
-	flags := AddFlags(set, WithFlags(options))
+	flags := NewFlags(WithFlags(options))
+	for _, v := range flags.Values() {
+		set.VarP(v, v.Flag, v.Short, v.Usage())
+	}
 	if flag := set.Lookup("tier"); flag == nil || flag.Usage != "how well the operator is looked after: gold or silver (default: gold)" {
 		t.Errorf("flag: %+v", flag)
 	}

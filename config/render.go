@@ -36,9 +36,10 @@ type Rendered struct {
 	Notes    []Warning       // what is as asked for and worth knowing
 	Refused  error           // why it does not work; nil if nothing is known, or if it is accepted
 
-	config  *Config // with the operators that were added
-	options Options
-	all     []*loaded
+	config    *Config // with the operators that were added
+	options   Options
+	all       []*loaded
+	rendering []Warning // those of Warnings that are not about the layout
 }
 
 // Warning is something odd about an operator.
@@ -92,11 +93,6 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	if r.Objects, err = c.transformed(set.Objects, all, o.Dir); err != nil {
 		return nil, err
 	}
-	if o.Change != nil {
-		if err := o.Change(r.Objects); err != nil {
-			return nil, err
-		}
-	}
 	if err := c.checkKube(all, r.Objects); err != nil {
 		return nil, err
 	}
@@ -105,16 +101,27 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	}
 	r.Change = c.annotate
 	r.HelmCRDs = cmp.Or(o.HelmCRDs, c.Output.HelmCRDs)
+	for i := range r.Sources {
+		r.Sources[i].Lock = r.LockOf(r.Layout, i)
+	}
+	r.rendering = r.Warnings
+	if err := r.LayOut(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// LayOut makes Files and the warnings about the layout. Render has called it; a change of Objects makes it necessary
+// again.
+func (r *Rendered) LayOut() (err error) {
+	r.Warnings = slices.Clip(r.rendering)
 	for _, w := range r.Tree.Warnings(r.Layout) {
 		r.Warnings = append(r.Warnings, Warning{Message: w})
 	}
 	if r.Files, err = r.Tree.Files(r.Layout); err != nil {
-		return nil, c.explain("output.layout", -1, -1, err)
+		return r.config.explain("output.layout", -1, -1, err)
 	}
-	for i := range r.Sources {
-		r.Sources[i].Lock = r.LockOf(r.Layout, i)
-	}
-	return r, c.warnOfReleases(r)
+	return r.config.warnOfReleases(r)
 }
 
 // checkShared refuses to declare an API as shared that no operator provides: that is most likely a misspelled name.

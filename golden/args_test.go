@@ -19,7 +19,10 @@ import (
 func libraryOptions(dir string, args []string) (bundle.ReadOptions, generate.Options, error) {
 	set := pflag.NewFlagSet("render", pflag.ContinueOnError)
 	set.StringP("output", "o", "", "")
-	flags := config.AddFlags(set, config.WithFlags(config.Declared()))
+	flags := config.NewFlags(config.WithFlags(config.Declared()))
+	for _, v := range flags.Values() {
+		set.VarPF(v, v.Flag, v.Short, v.Usage()).NoOptDefVal = v.Alone
+	}
 	flags.Dir = dir
 	if err := set.Parse(args); err != nil {
 		return bundle.ReadOptions{}, generate.Options{}, err

@@ -211,11 +211,15 @@ func (f *renderFlags) render(cmd *cobra.Command, d declaration) (r *config.Rende
 		return nil, &usageError{fmt.Sprintf("--helm-crds: has no effect with layout %s", used),
 			"leave it out: it is for layout helm"}
 	}
-	if o.Change, err = f.narrow.change(cmd, d); err != nil {
+	narrowing, err := f.narrow.narrowing(cmd, d)
+	if err != nil {
 		return nil, err
 	}
 	o.Progress = func(total int) { watch.Step(cmd.Context(), "reading bundles", total) }
 	r, err = d.Render(cmd.Context(), o)
+	if err == nil && narrowing != nil {
+		err = narrow(narrowing, r)
+	}
 	if err == nil && d.file == "" {
 		for _, opened := range r.Opened {
 			sayDigest(cmd, opened)

@@ -140,7 +140,7 @@ func joined(hints ...string) string {
 // explained returns what explains a flag: its topic, or its line of the help.
 func explained(cmd *cobra.Command, flag string) string {
 	f := cmd.Flags().Lookup(flag)
-	if topic := config.TopicOf(f); hasTopic(string(topic)) {
+	if topic := flagTopic(f); hasTopic(string(topic)) {
 		return fmt.Sprintf("olmgen help %s explains --%s", topic, flag)
 	}
 	_, usage := flagName(f)

@@ -34,8 +34,8 @@ func (f *narrowFlags) register(cmd *cobra.Command) {
 	nameOnly(flags, config.TopicObjects, "only-used", "keep", "account", "days")
 }
 
-// change returns what narrows the roles of a declaration, or nil without a log.
-func (f *narrowFlags) change(cmd *cobra.Command, d declaration) (func([]generate.Shared) error, error) {
+// narrowing returns what narrows the roles of a declaration, or nil without a log.
+func (f *narrowFlags) narrowing(cmd *cobra.Command, d declaration) (*permissions.Narrowing, error) {
 	if len(f.files) == 0 {
 		if name := given(cmd, "keep", "account", "days"); name != "" && cmd.Flags().Lookup("only-used") != nil {
 			return nil, &usageError{name + " is for --only-used", "name the audit log with --only-used"}
@@ -57,7 +57,7 @@ func (f *narrowFlags) change(cmd *cobra.Command, d declaration) (func([]generate
 	if err != nil {
 		return nil, err
 	}
-	n := permissions.Narrowing{Names: names, Days: f.days, Read: func(l *used.Log) error {
+	n := &permissions.Narrowing{Names: names, Days: f.days, Read: func(l *used.Log) error {
 		return f.read(cmd, l, "--only-used")
 	}}
 	for _, rule := range f.keep {
@@ -67,12 +67,13 @@ func (f *narrowFlags) change(cmd *cobra.Command, d declaration) (func([]generate
 		}
 		n.Keep = append(n.Keep, atoms...)
 	}
-	return func(objects []generate.Shared) error { return narrow(n, objects) }, nil
+	return n, nil
 }
 
-func narrow(n permissions.Narrowing, objects []generate.Shared) error {
-	list := make([]*manifest.Object, len(objects))
-	for i, o := range objects {
+// narrow narrows what has been rendered.
+func narrow(n *permissions.Narrowing, r *config.Rendered) error {
+	list := make([]*manifest.Object, len(r.Objects))
+	for i, o := range r.Objects {
 		m, err := o.Manifest()
 		if err != nil {
 			return err
@@ -80,12 +81,15 @@ func narrow(n permissions.Narrowing, objects []generate.Shared) error {
 		list[i] = m
 	}
 	edits, err := n.Roles(list)
-	for i := 0; err == nil && i < len(objects); i++ {
+	for i := 0; err == nil && i < len(list); i++ {
 		if edit, ok := edits[list[i]]; ok {
-			objects[i].Object, err = objects[i].Edit(edit)
+			r.Objects[i].Object, err = r.Objects[i].Edit(edit)
 		}
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return r.LayOut()
 }
 
 // parseRule reads "VERB,VERB RESOURCE[.GROUP],RESOURCE[.GROUP]".

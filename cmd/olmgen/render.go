@@ -57,11 +57,15 @@ const (
 func addOptions(cmd *cobra.Command, takes func(config.Option) bool) *config.Flags {
 	taken := lists.Filter(slices.Collect(config.WithFlags(config.Declared())),
 		func(o config.OptionAt) bool { return takes(o.Option) })
-	flags := config.AddFlags(cmd.Flags(), slices.Values(taken))
-	for o := range flags.Options() {
-		offerOption(cmd, o)
+	options := config.NewFlags(slices.Values(taken))
+	for _, v := range options.Values() {
+		flag := cmd.Flags().VarPF(v, v.Flag, v.Short, v.Usage())
+		flag.NoOptDefVal = v.Alone
+		place(cmd.Flags(), v.Topic, v.Flag)
+		setBrief(flag, v.Summary())
+		offerOption(cmd, v.OptionAt)
 	}
-	return flags
+	return options
 }
 
 // register adds the flags of a command that renders with the options that takes reports.

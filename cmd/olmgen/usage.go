@@ -46,7 +46,7 @@ func flagGroups() []flagGroup {
 // place puts flags below a topic of the help.
 func place(flags *pflag.FlagSet, topic config.Topic, names ...string) {
 	for _, name := range names {
-		config.SetTopic(flags.Lookup(name), topic)
+		flags.Lookup(name).Annotations = map[string][]string{topicKey: {string(topic)}}
 	}
 }
 
@@ -54,8 +54,27 @@ func place(flags *pflag.FlagSet, topic config.Topic, names ...string) {
 func nameOnly(flags *pflag.FlagSet, topic config.Topic, names ...string) {
 	place(flags, topic, names...)
 	for _, name := range names {
-		config.SetBrief(flags.Lookup(name), "")
+		setBrief(flags.Lookup(name), "")
 	}
+}
+
+// setBrief sets a flag's description in a few words. If it is empty, the help of a command has only the flag's name.
+func setBrief(flag *pflag.Flag, brief string) { flag.Annotations[briefKey] = []string{brief} }
+
+const (
+	topicKey = "olmgen.dev/topic"
+	briefKey = "olmgen.dev/brief"
+)
+
+// flagTopic returns the topic of the help that a flag is below; "" for none.
+func flagTopic(flag *pflag.Flag) config.Topic {
+	return config.Topic(strings.Join(flag.Annotations[topicKey], ""))
+}
+
+// briefOf returns what setBrief set, and whether it did.
+func briefOf(flag *pflag.Flag) (string, bool) {
+	brief, set := flag.Annotations[briefKey]
+	return strings.Join(brief, ""), set
 }
 
 // printUsage prints what cobra's own template does, with the flags in groups.
@@ -107,7 +126,7 @@ func printFlags(w io.Writer, cmd *cobra.Command) {
 		}
 		brief, names := []*pflag.Flag{}, []string{}
 		for _, f := range flags {
-			if shown, set := config.BriefOf(f); set && shown == "" {
+			if shown, set := briefOf(f); set && shown == "" {
 				names = append(names, "--"+f.Name)
 			} else {
 				brief = append(brief, f)
@@ -137,8 +156,8 @@ func flagsBelow(cmd *cobra.Command, topic config.Topic) (list []*pflag.Flag) {
 	add := func(f *pflag.Flag) {
 		global := f.Name == "help" || f.Name == "version" && !cmd.HasParent() ||
 			cmd.InheritedFlags().Lookup(f.Name) == f ||
-			!cmd.HasParent() && config.TopicOf(f) == ""
-		if t := config.TopicOf(f); !f.Hidden && (global && topic == topicGlobal || !global && t == topic) {
+			!cmd.HasParent() && flagTopic(f) == ""
+		if t := flagTopic(f); !f.Hidden && (global && topic == topicGlobal || !global && t == topic) {
 			list = append(list, f)
 		}
 	}
@@ -151,7 +170,7 @@ func flagsBelow(cmd *cobra.Command, topic config.Topic) (list []*pflag.Flag) {
 func printGroup(w io.Writer, flags []*pflag.Flag, names []string) {
 	const indent = 31
 	for _, f := range flags {
-		brief, _ := config.BriefOf(f)
+		brief, _ := briefOf(f)
 		name, usage := flagName(f)
 		if len(name) >= indent-1 {
 			fmt.Fprintln(w, name)
@@ -340,7 +359,7 @@ func unknownTopic(parent *cobra.Command, given []string) error {
 	names := slices.Concat(topicNames(), []string{"topics"}, namesOf(parent.Commands()))
 	hint := strings.TrimSpace(text.DidYouMean(given[0], names) + " see olmgen --help and olmgen help topics")
 	if flag := newRender().Flags().Lookup(strings.TrimLeft(given[0], "-")); flag != nil {
-		if topic := config.TopicOf(flag); hasTopic(string(topic)) {
+		if topic := flagTopic(flag); hasTopic(string(topic)) {
 			hint = explained(newRender(), flag.Name)
 		}
 	}

@@ -333,7 +333,7 @@ func TestFlagsAreExplained(t *testing.T) {
 				name := regexp.MustCompile(`--` + f.Name + `(?:[ ,\[=\n]|$)`)
 				_, flags, _ := strings.Cut(help, "\n"+g.title+":")
 				head, _, _ := strings.Cut(flags, "\n")
-				brief, set := config.BriefOf(f)
+				brief, set := briefOf(f)
 				nameOnly := set && brief == ""
 				if counted := nameOnly && strings.Contains(head, " more flag"); !counted && !name.MatchString(flags) {
 					t.Errorf("olmgen %s --help: no --%s below %s", cmd.Name(), f.Name, g.title)
