@@ -1,10 +1,7 @@
-// Package findings is what a review finds. Package print prints it.
+// Package findings is what a review finds.
 //
 // A check returns a list of [Finding], each with a [Severity], the id of a [Rule] and a place. [Reaches] says whether
 // one is bad enough to fail. A [Baseline] leaves out those that are known.
-//
-// A report that says more builds a [Document]: sections of tables and remarks; no report prints a table of its own. Its
-// JSON is a type of its own, and a JSON Schema describes it.
 package findings
 
 import (

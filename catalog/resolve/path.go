@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/catalog"
-	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/document"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -201,12 +201,12 @@ func (w *pathWalk) step(from, to *entry, notes []string) PathStep {
 }
 
 // Document returns the path for people: a table for each step, and one for the end.
-func (p *Path) Document() *findings.Document {
-	var s findings.Section
+func (p *Path) Document() *document.Document {
+	var s document.Section
 	add := func(title string, notes []string) {
-		rows := lists.Map(notes, func(n string) []findings.Cell { return findings.Cells(n) })
-		s.Tables = append(s.Tables, findings.Table{Title: title, Indent: 4,
-			Columns: []findings.Column{{Title: "Note"}}, Rows: rows})
+		rows := lists.Map(notes, func(n string) []document.Cell { return document.Cells(n) })
+		s.Tables = append(s.Tables, document.Table{Title: title, Indent: 4,
+			Columns: []document.Column{{Title: "Note"}}, Rows: rows})
 	}
 	for _, step := range p.Steps {
 		notes := step.Notes
@@ -216,7 +216,7 @@ func (p *Path) Document() *findings.Document {
 		add(step.title(), notes)
 	}
 	add(p.Text, p.Notes)
-	return &findings.Document{Kind: "Path", Title: p.title(), Sections: []findings.Section{s}}
+	return &document.Document{Kind: "Path", Title: p.title(), Sections: []document.Section{s}}
 }
 
 func (p *Path) title() string {

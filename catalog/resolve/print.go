@@ -10,6 +10,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/document"
 )
 
 // Report is what OLM does in some namespaces.
@@ -75,14 +76,14 @@ func (r *Report) Findings() []findings.Finding {
 }
 
 // Document returns what OLM does, for people.
-func (r *Report) Document() *findings.Document {
-	d := &findings.Document{Kind: "Resolution"}
+func (r *Report) Document() *document.Document {
+	d := &document.Document{Kind: "Resolution"}
 	for _, n := range r.Namespaces {
-		s := findings.Section{Title: n.title(), Tables: n.tables()}
+		s := document.Section{Title: n.title(), Tables: n.tables()}
 		if len(n.Alternatives) > 0 {
 			s.Tables = append(s.Tables, n.alternatives())
 		}
-		list := findings.Table{Columns: []findings.Column{{Title: "Place"}, {Title: "Severity", Before: ": "},
+		list := document.Table{Columns: []document.Column{{Title: "Place"}, {Title: "Severity", Before: ": "},
 			{Title: "Object", Before: ": "}, {Title: "Finding", Before: ": "}, {Title: "Rule", Before: " "},
 			{Title: "Hint", Below: 4}}}
 		for _, f := range n.Findings {
@@ -97,7 +98,7 @@ func (r *Report) Document() *findings.Document {
 				hint = "hint: " + f.Hint
 			}
 			list.Rows = append(list.Rows,
-				findings.Cells(at, string(f.Level), f.Object, f.Message, "["+f.Rule+"]", hint))
+				document.Cells(at, string(f.Level), f.Object, f.Message, "["+f.Rule+"]", hint))
 		}
 		s.Tables = append(s.Tables, list)
 		d.Sections = append(d.Sections, s)
@@ -106,7 +107,7 @@ func (r *Report) Document() *findings.Document {
 }
 
 // tables returns a table for each step, one for the end, and one for what is installed then.
-func (w *Walk) tables() (list []findings.Table) {
+func (w *Walk) tables() (list []document.Table) {
 	for i := range w.Steps {
 		list = append(list, w.Steps[i].table(fmt.Sprintf("InstallPlan %d", i+1)))
 	}
@@ -116,26 +117,26 @@ func (w *Walk) tables() (list []findings.Table) {
 	if w.Withheld != nil {
 		list = append(list, w.Withheld.table("without InstallPlan"))
 	}
-	end := findings.Table{Title: w.ending(), Indent: 2, Columns: []findings.Column{{Title: "Failure"},
+	end := document.Table{Title: w.ending(), Indent: 2, Columns: []document.Column{{Title: "Failure"},
 		{Title: "Text", Before: ": "}, {Title: "Part", Below: 2}}}
 	if w.Failure != nil {
 		why := text.OneLine(w.Failure.Text)
 		if w.Failure.unreadable {
 			why = "OLM cannot read a constraint" // the finding has its words
 		}
-		end.Rows = append(end.Rows, findings.Cells(w.Failure.Reason, why, ""))
+		end.Rows = append(end.Rows, document.Cells(w.Failure.Reason, why, ""))
 		end.Rows = append(end.Rows, partCells("the smallest set that conflicts:", w.Failure.Conflict)...)
 		end.Rows = append(end.Rows, partCells("what would help:", w.Failure.Help)...)
 	}
-	state := findings.Table{Columns: []findings.Column{{Title: "State"}, {Title: "What", Before: ": "}}}
+	state := document.Table{Columns: []document.Column{{Title: "State"}, {Title: "What", Before: ": "}}}
 	if len(w.Installed) > 0 {
-		state.Rows = append(state.Rows, findings.Cells("installed", strings.Join(w.Installed, ", ")))
+		state.Rows = append(state.Rows, document.Cells("installed", strings.Join(w.Installed, ", ")))
 	}
 	for _, d := range w.Deprecations {
 		for _, m := range []string{d.Package, d.Channel, d.Bundle} {
 			if m != "" {
 				state.Rows = append(state.Rows,
-					findings.Cells("deprecated", "Subscription "+d.Subscription+": "+text.OneLine(m)))
+					document.Cells("deprecated", "Subscription "+d.Subscription+": "+text.OneLine(m)))
 			}
 		}
 	}
@@ -143,17 +144,17 @@ func (w *Walk) tables() (list []findings.Table) {
 }
 
 // partCells returns a row for each part, the first with the title.
-func partCells(title string, parts []string) (rows [][]findings.Cell) {
+func partCells(title string, parts []string) (rows [][]document.Cell) {
 	for _, part := range parts {
-		rows = append(rows, findings.Cells(title, "", part))
+		rows = append(rows, document.Cells(title, "", part))
 		title = ""
 	}
 	return rows
 }
 
-func (s *Step) table(title string) findings.Table {
-	t := findings.Table{Title: title, Indent: 2, Columns: []findings.Column{{Title: "What"}, {Title: "Why", Below: 4}}}
-	add := func(what, why string) { t.Rows = append(t.Rows, findings.Cells(what, why)) }
+func (s *Step) table(title string) document.Table {
+	t := document.Table{Title: title, Indent: 2, Columns: []document.Column{{Title: "What"}, {Title: "Why", Below: 4}}}
+	add := func(what, why string) { t.Rows = append(t.Rows, document.Cells(what, why)) }
 	for _, c := range s.CSVs {
 		what := fmt.Sprintf("%s from %s/%s, channel %s", c.Name, c.SourceNamespace, c.Source, c.Channel)
 		if c.Replaces != "" {
@@ -196,9 +197,9 @@ func (w *Walk) ending() string {
 	return endings[w.Outcome]
 }
 
-func (r *Result) alternatives() findings.Table {
-	t := findings.Table{Title: "OLM's answer depends on chance; it can also be:", Indent: 2,
-		Columns: []findings.Column{{Title: "Steps"}, {Title: "Installed", Before: "; installed: "}}}
+func (r *Result) alternatives() document.Table {
+	t := document.Table{Title: "OLM's answer depends on chance; it can also be:", Indent: 2,
+		Columns: []document.Column{{Title: "Steps"}, {Title: "Installed", Before: "; installed: "}}}
 	for _, a := range r.Alternatives[1:] {
 		var steps []string
 		for i := range a.Steps {
@@ -209,7 +210,7 @@ func (r *Result) alternatives() findings.Table {
 		}
 		steps = append(steps, string(a.Outcome))
 		t.Rows = append(t.Rows,
-			findings.Cells(strings.Join(steps, ", then "), cmp.Or(strings.Join(a.Installed, ", "), "nothing")))
+			document.Cells(strings.Join(steps, ", then "), cmp.Or(strings.Join(a.Installed, ", "), "nothing")))
 	}
 	return t
 }

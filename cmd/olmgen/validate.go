@@ -23,6 +23,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
+	"github.com/olmgen/olmgen/internal/document"
 	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/internal/print"
@@ -392,10 +393,10 @@ func (f *lintFlags) list(cmd *cobra.Command, paths []string) error {
 }
 
 func printRules(w io.Writer, rules []policy.Rule) error {
-	t := findings.Table{Columns: []findings.Column{{Align: true}, {Width: 7}, {}}}
-	t.Rows = lists.Map(rules, func(r policy.Rule) []findings.Cell {
-		return findings.Cells(r.ID, string(r.Level), r.Text)
+	t := document.Table{Columns: []document.Column{{Align: true}, {Width: 7}, {}}}
+	t.Rows = lists.Map(rules, func(r policy.Rule) []document.Cell {
+		return document.Cells(r.ID, string(r.Level), r.Text)
 	})
-	s := findings.Section{Tables: []findings.Table{t}}
-	return print.Document(w, &findings.Document{Sections: []findings.Section{s}}, findings.Text)
+	s := document.Section{Tables: []document.Table{t}}
+	return print.Document(w, &document.Document{Sections: []document.Section{s}}, findings.Text)
 }

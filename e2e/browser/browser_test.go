@@ -24,6 +24,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/document"
 	"github.com/olmgen/olmgen/internal/print"
 )
 
@@ -109,21 +110,21 @@ func pages(t *testing.T) map[string]string {
 }
 
 // sample has every style, long words, and a folded table.
-func sample() *findings.Document {
+func sample() *document.Document {
 	long := strings.Repeat("averylongword", 9)
-	var styles findings.Table
-	styles.Columns = findings.Columns("Style", "Text", "Number")
-	for i, s := range []findings.Style{"error", "warning", "note", findings.Added, findings.Removed, findings.Strong,
-		findings.Code, findings.Plain} {
-		styles.Rows = append(styles.Rows, []findings.Cell{{Text: "style " + string(s), Style: s, Order: i + 1},
-			{Text: long, Style: findings.Code}, {Text: fmt.Sprint(20 - 3*i), Note: "a note"}})
+	var styles document.Table
+	styles.Columns = document.Columns("Style", "Text", "Number")
+	for i, s := range []document.Style{"error", "warning", "note", document.Added, document.Removed, document.Strong,
+		document.Code, document.Plain} {
+		styles.Rows = append(styles.Rows, []document.Cell{{Text: "style " + string(s), Style: s, Order: i + 1},
+			{Text: long, Style: document.Code}, {Text: fmt.Sprint(20 - 3*i), Note: "a note"}})
 	}
-	folded := findings.Table{Title: "Folded", Closed: true, Columns: findings.Columns("Text"),
-		Rows: [][]findings.Cell{{{Text: "hidden treasure"}}, {{Text: "more"}}}}
-	return &findings.Document{Kind: "Sample", Title: "A page with " + long, Lead: "It has everything.", Sections: []findings.Section{
-		{Text: []string{"A paragraph."}, Tables: []findings.Table{styles}},
-		{Title: "A section", Tables: []findings.Table{folded, {Title: "Open", Columns: findings.Columns("Text"),
-			Rows: [][]findings.Cell{{{Text: long}}, {{Text: "short"}}}}}},
+	folded := document.Table{Title: "Folded", Closed: true, Columns: document.Columns("Text"),
+		Rows: [][]document.Cell{{{Text: "hidden treasure"}}, {{Text: "more"}}}}
+	return &document.Document{Kind: "Sample", Title: "A page with " + long, Lead: "It has everything.", Sections: []document.Section{
+		{Text: []string{"A paragraph."}, Tables: []document.Table{styles}},
+		{Title: "A section", Tables: []document.Table{folded, {Title: "Open", Columns: document.Columns("Text"),
+			Rows: [][]document.Cell{{{Text: long}}, {{Text: "short"}}}}}},
 	}}
 }
 

@@ -11,16 +11,17 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/compare/change"
+	"github.com/olmgen/olmgen/internal/document"
 	"github.com/olmgen/olmgen/internal/permissions"
 )
 
 // Document returns the report for people: an answer for each section, then the sections.
-func (r *Report) Document() *findings.Document { return r.document(0) }
+func (r *Report) Document() *document.Document { return r.document(0) }
 
 // document is the Document below as many other lines of the first screen.
-func (r *Report) document(above int) *findings.Document {
-	d := &findings.Document{Kind: "Upgrade", Title: titleOf(r.Old, r.New), Fold: true, Screen: true,
-		Sections: make([]findings.Section, 1)}
+func (r *Report) document(above int) *document.Document {
+	d := &document.Document{Kind: "Upgrade", Title: titleOf(r.Old, r.New), Fold: true, Screen: true,
+		Sections: make([]document.Section, 1)}
 	var all []findings.Severity
 	for _, s := range sections {
 		list := r.severities(s)
@@ -28,7 +29,7 @@ func (r *Report) document(above int) *findings.Document {
 			continue
 		}
 		all = append(all, list...)
-		d.Sections = append(d.Sections, findings.Section{ID: string(s),
+		d.Sections = append(d.Sections, document.Section{ID: string(s),
 			Title: s.Title() + ": " + countText(list, false), Tables: tables(r.lines(s))})
 	}
 	lead := countText(all, false)
@@ -53,16 +54,16 @@ func (r *Report) document(above int) *findings.Document {
 	}
 	for _, u := range r.Unresolved {
 		if !u.Changed {
-			d.Notes = append(d.Notes, findings.Remark{Label: "unknown",
+			d.Notes = append(d.Notes, document.Remark{Label: "unknown",
 				Text: text.Brief(u.Object) + ": " + text.Printable(u.Message)})
 		}
 	}
-	d.Notes = append(d.Notes, findings.Remarks("not read", r.Unread)...)
+	d.Notes = append(d.Notes, document.Remarks("not read", r.Unread)...)
 	for _, n := range r.Renamed {
-		d.Notes = append(d.Notes, findings.Remark{Label: "note", Text: fmt.Sprintf("%s is now %s: %s",
+		d.Notes = append(d.Notes, document.Remark{Label: "note", Text: fmt.Sprintf("%s is now %s: %s",
 			text.Brief(n.Old.String()), text.Brief(n.New.String()), text.Brief(n.Why))})
 	}
-	d.Notes = append(d.Notes, findings.Remarks("note", r.Notes)...)
+	d.Notes = append(d.Notes, document.Remarks("note", r.Notes)...)
 	return d
 }
 
@@ -71,7 +72,7 @@ const maxScreen = 10
 
 // overview is what stands below the headline, which has as many lines: what each operator, or each section, comes to,
 // the worst first, and the verdict. What there is no room for stands in more, or below the sections.
-func (r *Report) overview(above int) (s, more findings.Section, below []findings.Remark) {
+func (r *Report) overview(above int) (s, more document.Section, below []document.Remark) {
 	several := max(len(r.Old.Operators), len(r.New.Operators)) > 1 && // the title names one
 		slices.ContainsFunc(r.Operators, func(a OperatorAnswer) bool { return a.Operator != "" })
 	least := len(r.Summary)
@@ -83,13 +84,13 @@ func (r *Report) overview(above int) (s, more findings.Section, below []findings
 		const label = "verdict"
 		what := within(len(label), max(2, left-least), r.Verdict)
 		if what != r.Verdict {
-			below = append(below, findings.Remark{Label: label, Text: r.Verdict})
+			below = append(below, document.Remark{Label: label, Text: r.Verdict})
 		}
-		s.Remarks = append(s.Remarks, findings.Remark{Label: label, Text: what})
+		s.Remarks = append(s.Remarks, document.Remark{Label: label, Text: what})
 		left -= rows(len(label), what)
 	}
 	if where := r.judged(); where != "" {
-		remark := findings.Remark{Label: "judged", Text: where}
+		remark := document.Remark{Label: "judged", Text: where}
 		if n := rows(len(remark.Label), where); n <= left-least {
 			s.Remarks, left = append(s.Remarks, remark), left-n
 		} else {
@@ -122,39 +123,39 @@ const widestName = 40
 const leastOperators = 6
 
 // sectionsTable has a line for each section, the worst first, or two where as many lines have room for that.
-func (r *Report) sectionsTable(lines int) findings.Table {
+func (r *Report) sectionsTable(lines int) document.Table {
 	left := lines - len(r.Summary)
-	t := findings.Table{Columns: []findings.Column{{Title: "Section", Width: 11}, {Title: "Severity", Width: 7},
+	t := document.Table{Columns: []document.Column{{Title: "Section", Width: 11}, {Title: "Severity", Width: 7},
 		{Title: "Answer"}}}
 	for _, a := range slices.SortedStableFunc(slices.Values(r.Summary), func(a, b Answer) int {
 		return a.Severity.Rank() - b.Severity.Rank()
 	}) {
 		what := a.fitting(1 + min(1, max(0, left)))
 		left -= rows(beforeAnswer, what) - 1
-		t.Rows = append(t.Rows, []findings.Cell{{Text: a.Section.Title(), Section: string(a.Section)},
-			findings.SeverityCell(a.Severity), {Text: what}})
+		t.Rows = append(t.Rows, []document.Cell{{Text: a.Section.Title(), Section: string(a.Section)},
+			document.SeverityCell(a.Severity), {Text: what}})
 	}
 	return t
 }
 
 // bounded returns as many lines of a table, the worst first, whose last column has sentences. A row has at most two of
 // them, and what has no room is counted. left is how many lines are left, and whole reports whether nothing is cut.
-func bounded(t findings.Table, lines int) (_ findings.Table, left int, whole bool) {
+func bounded(t document.Table, lines int) (_ document.Table, left int, whole bool) {
 	shown, last := t.Rows, len(t.Columns)-1
 	if len(shown) > lines {
 		shown = shown[:max(1, lines-1)]
 	}
 	rest := t.Rows[len(shown):]
 	left, whole = lines-len(shown)-min(1, len(rest)), len(rest) == 0
-	t.Rows = lists.Map(shown, func(row []findings.Cell) []findings.Cell {
+	t.Rows = lists.Map(shown, func(row []document.Cell) []document.Cell {
 		row = slices.Clone(row)
 		row[0].Text = text.Shorten(row[0].Text, widestName)
 		return row
 	})
 	if len(rest) > 0 {
-		of := lists.Map(rest, func(row []findings.Cell) findings.Severity { return findings.Severity(row[1].Text) })
-		row := make([]findings.Cell, len(t.Columns))
-		row[0].Text, row[1] = fmt.Sprintf("and %d more", len(rest)), findings.SeverityCell(worst(of))
+		of := lists.Map(rest, func(row []document.Cell) findings.Severity { return findings.Severity(row[1].Text) })
+		row := make([]document.Cell, len(t.Columns))
+		row[0].Text, row[1] = fmt.Sprintf("and %d more", len(rest)), document.SeverityCell(worst(of))
 		row[last-1].Text, row[last].Text = "their worst", strings.Join(filled(lists.Map(change.Severities,
 			func(s findings.Severity) string {
 				n := lists.Count(of, func(is findings.Severity) bool { return is == s })
@@ -202,9 +203,9 @@ func (r *Report) judged() string {
 }
 
 var (
-	added   = findings.Cell{Text: "added", Sign: "+", Style: findings.Added}
-	removed = findings.Cell{Text: "removed", Sign: "-", Style: findings.Removed}
-	changed = findings.Cell{Text: "changed", Sign: "~"}
+	added   = document.Cell{Text: "added", Sign: "+", Style: document.Added}
+	removed = document.Cell{Text: "removed", Sign: "-", Style: document.Removed}
+	changed = document.Cell{Text: "changed", Sign: "~"}
 )
 
 // titleOf names both releases, or both sides where one of them has several operators.
@@ -279,7 +280,7 @@ func lineOf(name string, c permissions.Change, severity findings.Severity, l per
 		why: why, at: []string{l.At}}
 }
 
-var gainMarks = map[permissions.Change]findings.Cell{permissions.Gained: added, permissions.Lost: removed}
+var gainMarks = map[permissions.Change]document.Cell{permissions.Gained: added, permissions.Lost: removed}
 
 // userLines has a line for what several roles gain or lose.
 func userLines(items []permissions.Item) []line {
@@ -295,7 +296,7 @@ func userLines(items []permissions.Item) []line {
 	return out
 }
 
-var marks = map[change.Kind]findings.Cell{change.Added: added, change.Removed: removed,
+var marks = map[change.Kind]document.Cell{change.Added: added, change.Removed: removed,
 	change.Changed: changed}
 
 const maxReason = 600

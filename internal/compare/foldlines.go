@@ -13,12 +13,13 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/compare/change"
 	"github.com/olmgen/olmgen/internal/compare/internal/fields"
+	"github.com/olmgen/olmgen/internal/document"
 )
 
 // line is one line of a section. Lines that say the same of several fields, versions or objects are one line.
 type line struct {
 	objects  []string
-	change   findings.Cell
+	change   document.Cell
 	severity findings.Severity
 	where    string   // of a permission
 	versions []string // of a CRD
@@ -153,13 +154,13 @@ func withoutItem(field string) string {
 func withoutDigests(s string) string { return shortDigests().ReplaceAllString(s, "@sha256:…") }
 
 // tables has a table for each object, or for the objects that some lines are about.
-func tables(list []line) (out []findings.Table) {
+func tables(list []line) (out []document.Table) {
 	for _, same := range lists.Groups(list, titleOfObjects) {
-		t := findings.Table{Title: titleOfObjects(same[0]), Columns: []findings.Column{{Title: "Change"},
+		t := document.Table{Title: titleOfObjects(same[0]), Columns: []document.Column{{Title: "Change"},
 			{Title: "Severity", Width: 7, Before: " "}, {Title: "Where", Align: true}, {Title: "What"},
-			{Title: "At", Style: findings.Code, Aside: true, Place: true}, {Title: "Why", Aside: true}}}
+			{Title: "At", Style: document.Code, Aside: true, Place: true}, {Title: "Why", Aside: true}}}
 		for _, l := range same {
-			t.Rows = append(t.Rows, []findings.Cell{l.change, findings.SeverityCell(l.severity), {Text: l.where},
+			t.Rows = append(t.Rows, []document.Cell{l.change, document.SeverityCell(l.severity), {Text: l.where},
 				{Text: l.description()}, {Text: l.place()}, {Text: l.why}})
 		}
 		out = append(out, t)

@@ -11,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/compare/change"
+	"github.com/olmgen/olmgen/internal/document"
 	"github.com/olmgen/olmgen/internal/permissions"
 )
 
@@ -175,8 +176,8 @@ func (r *Report) operators(pairs []pair) (out []OperatorAnswer) {
 }
 
 // operatorsTable has a line for each operator that differs, or for those of which it says the same.
-func operatorsTable(list []OperatorAnswer, folded bool) findings.Table {
-	t := findings.Table{Columns: []findings.Column{{Title: "Operator", Align: true}, {Title: "Severity", Width: 7},
+func operatorsTable(list []OperatorAnswer, folded bool) document.Table {
+	t := document.Table{Columns: []document.Column{{Title: "Operator", Align: true}, {Title: "Severity", Width: 7},
 		{Title: "Release", Align: true}, {Title: "Verdict"}}}
 	groups := slices.Collect(slices.Chunk(list, 1))
 	if folded {
@@ -199,15 +200,15 @@ func operatorsTable(list []OperatorAnswer, folded bool) findings.Table {
 		case a.Old != "":
 			release = a.Old + " -> " + a.New
 		}
-		t.Rows = append(t.Rows, []findings.Cell{{Text: text.FirstOf(2, names)}, findings.SeverityCell(a.Severity),
+		t.Rows = append(t.Rows, []document.Cell{{Text: text.FirstOf(2, names)}, document.SeverityCell(a.Severity),
 			{Text: text.Brief(release)}, {Text: a.Verdict}})
 	}
 	return t
 }
 
 // table has a line for each group of clusters in which the same differs.
-func (r *Reports) table() findings.Table {
-	t := findings.Table{Columns: []findings.Column{{Title: "Cluster", Align: true}, {Title: "Severity", Width: 7},
+func (r *Reports) table() document.Table {
+	t := document.Table{Columns: []document.Column{{Title: "Cluster", Align: true}, {Title: "Severity", Width: 7},
 		{Title: "Release"}, {Title: "Verdict", Before: ": "}}}
 	for _, c := range r.Clusters {
 		release := titleOf(c.Report.Old, c.Report.New)
@@ -230,9 +231,9 @@ func (r *Reports) table() findings.Table {
 		if n := len(c.Names); n > 1 {
 			names = fmt.Sprintf("%s (%s)", names, text.Count(n, "cluster"))
 		}
-		t.Rows = append(t.Rows, []findings.Cell{{Text: names}, findings.SeverityCell(c.Report.worst()), {Text: release},
+		t.Rows = append(t.Rows, []document.Cell{{Text: names}, document.SeverityCell(c.Report.worst()), {Text: release},
 			{Text: c.Report.Verdict}})
 	}
-	slices.SortStableFunc(t.Rows, func(a, b []findings.Cell) int { return a[1].Order - b[1].Order })
+	slices.SortStableFunc(t.Rows, func(a, b []document.Cell) int { return a[1].Order - b[1].Order })
 	return t
 }

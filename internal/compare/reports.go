@@ -9,6 +9,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/document"
 )
 
 // Reports are the reports about the clusters of two trees that differ, equal ones once.
@@ -100,8 +101,8 @@ func (r *Reports) Explained() (rules []findings.Rule, list []findings.Finding) {
 }
 
 // Document returns the reports for people, one after the other.
-func (r *Reports) Document() *findings.Document {
-	d := &findings.Document{Kind: "Upgrade", Title: text.Brief(r.Old) + " -> " + text.Brief(r.New), Fold: true,
+func (r *Reports) Document() *document.Document {
+	d := &document.Document{Kind: "Upgrade", Title: text.Brief(r.Old) + " -> " + text.Brief(r.New), Fold: true,
 		Screen: true, Lead: "no differences in " + text.Count(r.Compared, "cluster")}
 	if len(r.Unread) > 0 {
 		d.Lead = "no differences in what was looked at of " + text.Count(r.Compared, "cluster")
@@ -142,7 +143,7 @@ func (r *Reports) Document() *findings.Document {
 	}
 	if n := len(r.Unread); n > 0 {
 		d.Lead += "; " + text.Count(n, "file") + " could not be read"
-		d.Notes = append(d.Notes, findings.Remarks("not read", r.Unread)...)
+		d.Notes = append(d.Notes, document.Remarks("not read", r.Unread)...)
 	}
 	d.Lead += unbuilt(d, r.Unbuilt, r.Before) + unapplied(r.Charts)
 	left := maxScreen - rows(0, d.Title+": "+d.Lead)
@@ -151,28 +152,28 @@ func (r *Reports) Document() *findings.Document {
 	}
 	if len(r.Clusters) > 1 { // the verdict of each stands below as well
 		t, _, _ := bounded(r.table(), left)
-		d.Sections = append([]findings.Section{{ID: "clusters", Tables: []findings.Table{t}}}, d.Sections...)
+		d.Sections = append([]document.Section{{ID: "clusters", Tables: []document.Table{t}}}, d.Sections...)
 	}
 	if r.Verdict != "" {
-		d.Sections = append([]findings.Section{{ID: "verdict",
-			Remarks: []findings.Remark{{Label: "verdict", Text: r.Verdict}}}}, d.Sections...)
+		d.Sections = append([]document.Section{{ID: "verdict",
+			Remarks: []document.Remark{{Label: "verdict", Text: r.Verdict}}}}, d.Sections...)
 	}
 	return d
 }
 
 // unbuilt notes why kustomizations could not be built, each reason once, and returns what the lead says of them. Those
 // of both sides are counted.
-func unbuilt(d *findings.Document, list, before []string) (lead string) {
+func unbuilt(d *document.Document, list, before []string) (lead string) {
 	causes := lists.SortedUnique(list)
-	d.Notes = append(d.Notes, findings.Remarks("not built", causes[:min(len(causes), mostCauses)])...)
+	d.Notes = append(d.Notes, document.Remarks("not built", causes[:min(len(causes), mostCauses)])...)
 	if more := len(causes) - mostCauses; more > 0 {
-		d.Notes = append(d.Notes, findings.Remark{Label: "not built", Text: "for " + text.Count(more, "more reason")})
+		d.Notes = append(d.Notes, document.Remark{Label: "not built", Text: "for " + text.Count(more, "more reason")})
 	}
 	if len(list) > 0 {
 		lead = fmt.Sprintf("; %s not built", text.Count(len(list), "kustomization"))
 	}
 	if n := len(before); n > 0 {
-		d.Notes = append(d.Notes, findings.Remark{Label: "not built", Text: fmt.Sprintf("before as now, with equal "+
+		d.Notes = append(d.Notes, document.Remark{Label: "not built", Text: fmt.Sprintf("before as now, with equal "+
 			"files: %s, such as %s", text.Count(n, "kustomization"), before[0])})
 		lead += fmt.Sprintf("; %d not built before as now", n)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/compare/change"
+	"github.com/olmgen/olmgen/internal/document"
 	"github.com/olmgen/olmgen/internal/permissions"
 )
 
@@ -102,15 +103,15 @@ func (r *Report) answer(s Section, list []findings.Severity, grave bool) (full, 
 // rows returns how many lines of the first screen a text needs behind as many characters; a word may be too long.
 func rows(before int, s string) int {
 	n := 0
-	for _, line := range text.Wrap(strings.Repeat("x", before)+" "+s, findings.ScreenColumns-6) { // as it is folded
-		n += 1 + utf8.RuneCountInString(line)/findings.ScreenColumns
+	for _, line := range text.Wrap(strings.Repeat("x", before)+" "+s, document.ScreenColumns-6) { // as it is folded
+		n += 1 + utf8.RuneCountInString(line)/document.ScreenColumns
 	}
 	return n
 }
 
 // fits reports whether a text has at most as many lines.
 func fits(before, lines int, s string) bool {
-	return utf8.RuneCountInString(s) <= lines*findings.ScreenColumns && rows(before, s) <= lines
+	return utf8.RuneCountInString(s) <= lines*document.ScreenColumns && rows(before, s) <= lines
 }
 
 // beforeAnswer is the room of the section and the severity.
@@ -121,7 +122,7 @@ func (a Answer) fitting(lines int) string {
 	if len(a.parts) == 0 || fits(beforeAnswer, lines, a.best) {
 		return a.best
 	}
-	most := lines * findings.ScreenColumns / len("; x") // parts
+	most := lines * document.ScreenColumns / len("; x") // parts
 	for _, count := range []string{a.count, ""} {
 		for n := min(len(a.parts), most); n > 0; n-- {
 			shown := slices.Clone(a.parts[:n])
@@ -147,7 +148,7 @@ func within(before, lines int, s string) string {
 		}
 		return text.Shorten(s, most)
 	}
-	most := min(utf8.RuneCountInString(s), lines*findings.ScreenColumns)
+	most := min(utf8.RuneCountInString(s), lines*document.ScreenColumns)
 	if fits(before, lines, s) {
 		return s
 	}

@@ -22,8 +22,8 @@ const module = "github.com/olmgen/olmgen/"
 var rooms = []string{"cmd", "internal/compare", "internal/predict", "internal/print", "config", "output", "internal/installs",
 	"internal/tree", "internal/charts", "internal/repos", "internal/inplace", "generate", "internal/installer", "internal/fit",
 	"generate/olmv1", "catalog", "source", "bundle", "internal/permissions", "templates", "internal/views", "internal/world", "internal/whole",
-	"internal/netpol", "internal/crs", "internal/rbac", "internal/kubernetes", "internal/writes", "internal/olm", "findings", "manifest",
-	"internal/base"}
+	"internal/netpol", "internal/crs", "internal/rbac", "internal/kubernetes", "internal/writes", "internal/olm", "internal/document",
+	"findings", "manifest", "internal/base"}
 
 // The rooms are few, small and loosely tied.
 const (

@@ -255,9 +255,10 @@ var a.V func(int)`
 
 // closed are signatures with a type that other modules cannot name, and why they need not.
 var closed = map[string]string{
-	"catalog/resolve.Of": "for what has read the objects of a cluster already; ReadObjects reads them",
-	"config.OpenSteps":   "the commands of olmgen call it",
-	"findings.Section":   "Picture is for the pictures that olmgen draws",
+	"catalog/resolve.Of":     "for what has read the objects of a cluster already; ReadObjects reads them",
+	"catalog/resolve.Path":   "Document is for the printers of olmgen",
+	"catalog/resolve.Report": "Document is for the printers of olmgen",
+	"config.OpenSteps":       "the commands of olmgen call it",
 }
 
 // What docs/explanation/compatibility.md promises are its importable packages, and those whose types stand in their

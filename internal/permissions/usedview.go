@@ -3,32 +3,32 @@ package permissions
 import (
 	"fmt"
 
-	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/document"
 )
 
 // sections returns the comparison for people: for each account what nothing uses first, the most dangerous first.
-func (u *Usage) sections() []findings.Section {
+func (u *Usage) sections() []document.Section {
 	log := u.Log
-	s := findings.Section{Title: "Used and granted, by audit logs", Remarks: []findings.Remark{{Label: "log",
+	s := document.Section{Title: "Used and granted, by audit logs", Remarks: []document.Remark{{Label: "log",
 		Text: fmt.Sprintf("%s from %s to %s, of %s", text.Count(log.Events, "event"), text.Printable(log.First),
 			text.Printable(log.Last), text.FirstOf(4, lists.Map(log.Files, text.Brief)))}}}
 	if log.Skipped > 0 {
-		s.Remarks = append(s.Remarks, findings.Remark{Label: "not read",
+		s.Remarks = append(s.Remarks, document.Remark{Label: "not read",
 			Text: text.Count(log.Skipped, "line") + " without an event, or with one of more than 16 MiB"})
 	}
 	if len(log.Gaps) > 0 {
-		s.Remarks = append(s.Remarks, findings.Remark{Label: "note", Text: "nobody has an event from " +
+		s.Remarks = append(s.Remarks, document.Remark{Label: "note", Text: "nobody has an event from " +
 			text.FirstOf(4, log.Gaps) + ": files of the log may be missing"})
 	}
-	s.Remarks = append(s.Remarks, findings.Remark{Label: "note", Text: "what the audit policy drops (level None) " +
+	s.Remarks = append(s.Remarks, document.Remark{Label: "note", Text: "what the audit policy drops (level None) " +
 		"and what another API server logs is not in it: a right that is not used here may be used there"})
-	return append([]findings.Section{s}, lists.Map(u.Accounts, AccountUse.section)...)
+	return append([]document.Section{s}, lists.Map(u.Accounts, AccountUse.section)...)
 }
 
-func (a AccountUse) section() findings.Section {
-	s := findings.Section{Title: text.Brief(a.Account.String()) + ": used and granted"}
+func (a AccountUse) section() document.Section {
+	s := document.Section{Title: text.Brief(a.Account.String()) + ": used and granted"}
 	seen := text.Count(a.Events, "event")
 	if a.LogName != "" {
 		seen += " as " + text.Brief(a.LogName)
@@ -36,7 +36,7 @@ func (a AccountUse) section() findings.Section {
 	if len(a.Stages) > 0 {
 		seen += " of the stages " + text.FirstOf(4, a.Stages) + " at the levels " + text.FirstOf(4, a.Levels)
 	}
-	s.Remarks = append(findings.Remarks("log", []string{seen}), findings.Remarks("note", a.Notes)...)
+	s.Remarks = append(document.Remarks("log", []string{seen}), document.Remarks("note", a.Notes)...)
 	for _, t := range []struct {
 		title string
 		items []Item
@@ -46,18 +46,18 @@ func (a AccountUse) section() findings.Section {
 		if len(t.items) == 0 {
 			continue
 		}
-		s.Tables = append(s.Tables, findings.Table{Title: t.title, Indent: 2, Columns: []findings.Column{
+		s.Tables = append(s.Tables, document.Table{Title: t.title, Indent: 2, Columns: []document.Column{
 			{Title: "Level", Width: 7}, {Title: "Where", Align: true}, {Title: "What"},
-			{Title: "Follows or granted by", Aside: true}}, Rows: lists.Map(t.items, func(i Item) []findings.Cell {
+			{Title: "Follows or granted by", Aside: true}}, Rows: lists.Map(t.items, func(i Item) []document.Cell {
 			why := text.Printable(sourcesText([]Item{i}))
 			if i.Follows != "" {
 				why = i.Follows + "; " + why
 			}
-			level := findings.Cell{}
+			level := document.Cell{}
 			if i.Severity != "" {
-				level = findings.SeverityCell(i.Severity)
+				level = document.SeverityCell(i.Severity)
 			}
-			return append([]findings.Cell{level}, findings.Cells(i.where(), i.ruleText(), why)...)
+			return append([]document.Cell{level}, document.Cells(i.where(), i.ruleText(), why)...)
 		})})
 	}
 	return s

@@ -11,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/document"
 	"github.com/olmgen/olmgen/internal/rbac"
 )
 
@@ -18,8 +19,8 @@ import (
 type Line struct{ Where, What, At, Reason string }
 
 // Document returns the report for people: the answer first, then what follows, then every grant with its reason.
-func (r *Report) Document() *findings.Document {
-	d := &findings.Document{Kind: "Permissions", Title: r.title(), Lead: r.headline(), Fold: true}
+func (r *Report) Document() *document.Document {
+	d := &document.Document{Kind: "Permissions", Title: r.title(), Lead: r.headline(), Fold: true}
 	subjects := subjectSections(r.Permissions)
 	d.Sections = append(d.Sections, r.overview())
 	if len(r.Usage.Accounts) > 0 {
@@ -31,33 +32,33 @@ func (r *Report) Document() *findings.Document {
 	}
 	d.Sections = append(d.Sections, subjects...)
 	if len(r.Users) > 0 {
-		d.Sections = append(d.Sections, findings.Section{Title: "Users gain, where they are bound to the role",
-			Tables: []findings.Table{linesTable("", "Role", UserLines(r.Users))}})
+		d.Sections = append(d.Sections, document.Section{Title: "Users gain, where they are bound to the role",
+			Tables: []document.Table{linesTable("", "Role", UserLines(r.Users))}})
 	}
 	if len(r.Covered) > 0 { // a line for each file, reason and place
-		t := findings.Table{Columns: []findings.Column{{Title: "Grant"}}, Indent: 2}
+		t := document.Table{Columns: []document.Column{{Title: "Grant"}}, Indent: 2}
 		items := lists.Map(r.Covered, func(c Covered) Item { return c.Item })
 		for _, same := range lists.Groups(items, func(i Item) [3]string {
 			return [3]string{i.Source.File, i.Source.reason(), i.where()}
 		}) {
-			t.Rows = append(t.Rows, findings.Cells(fmt.Sprintf("%s (%s, %s)", sourcesText(same),
+			t.Rows = append(t.Rows, document.Cells(fmt.Sprintf("%s (%s, %s)", sourcesText(same),
 				same[0].Source.reason(), same[0].where())))
 		}
-		d.Sections = append(d.Sections, findings.Section{Title: "Granted again, and covered by the grants above",
-			Tables: []findings.Table{t}})
+		d.Sections = append(d.Sections, document.Section{Title: "Granted again, and covered by the grants above",
+			Tables: []document.Table{t}})
 	}
 	may := lists.Set(r.Permissions, subjectOfItem)
 	if idle := lists.Filter(r.Accounts, func(s Subject) bool { return !may[s] }); len(idle) > 0 {
 		names := lists.Map(idle, func(s Subject) string { return text.Brief(s.String()) })
-		d.Notes = append(d.Notes, findings.Remark{Label: "Bound to nothing", Text: text.FirstOf(12, names)})
+		d.Notes = append(d.Notes, document.Remark{Label: "Bound to nothing", Text: text.FirstOf(12, names)})
 	}
-	d.Notes = slices.Concat(d.Notes, findings.Remarks("not read", r.Unread), findings.Remarks("unknown", r.Unresolved),
-		findings.Remarks("not built", r.Unbuilt), findings.Remarks("note", r.Notes))
+	d.Notes = slices.Concat(d.Notes, document.Remarks("not read", r.Unread), document.Remarks("unknown", r.Unresolved),
+		document.Remarks("not built", r.Unbuilt), document.Remarks("note", r.Notes))
 	return d
 }
 
 // overview is what stands below the headline, which has the facts. Their places are with what follows and the grants.
-func (r *Report) overview() (s findings.Section) {
+func (r *Report) overview() (s document.Section) {
 	if w := r.Worst(); w != nil {
 		way := w.String()
 		if r.Permissions[0].Subject != r.Permissions[len(r.Permissions)-1].Subject {
@@ -66,7 +67,7 @@ func (r *Report) overview() (s findings.Section) {
 		if len(r.Ways) > 1 {
 			way += fmt.Sprintf("; and %d more below", len(r.Ways)-1)
 		}
-		s.Remarks = append(s.Remarks, findings.Remark{Label: "reaches", Text: way})
+		s.Remarks = append(s.Remarks, document.Remark{Label: "reaches", Text: way})
 	}
 	if absent := r.absent(); len(absent) > 0 && len(r.Summary) > 0 { // otherwise the headline says it
 		label := "not"
@@ -76,17 +77,17 @@ func (r *Report) overview() (s findings.Section) {
 		if len(r.unknown()) > 0 {
 			label += ", as far as is known"
 		}
-		s.Remarks = append(s.Remarks, findings.Remark{Label: label, Text: strings.Join(absent, "; ")})
+		s.Remarks = append(s.Remarks, document.Remark{Label: label, Text: strings.Join(absent, "; ")})
 	}
 	if gains := r.gains(); gains != "" {
-		s.Remarks = append(s.Remarks, findings.Remark{Label: "users gain", Text: gains})
+		s.Remarks = append(s.Remarks, document.Remark{Label: "users gain", Text: gains})
 	}
 	return s
 }
 
-func (r *Report) consequences(several bool) findings.Section {
-	t := findings.Table{Columns: []findings.Column{{Title: "Level", Width: 7}, {Title: "What follows"},
-		{Title: "Rule", Aside: true}, {Title: "Where", Style: findings.Code, Aside: true, Before: ", ", Place: true}}}
+func (r *Report) consequences(several bool) document.Section {
+	t := document.Table{Columns: []document.Column{{Title: "Level", Width: 7}, {Title: "What follows"},
+		{Title: "Rule", Aside: true}, {Title: "Where", Style: document.Code, Aside: true, Before: ", ", Place: true}}}
 	for _, f := range r.Findings {
 		at := text.Brief(f.File)
 		if f.Line > 0 {
@@ -97,25 +98,25 @@ func (r *Report) consequences(several bool) findings.Section {
 			what = strings.TrimSpace(f.Object + " " + what)
 		}
 		t.Rows = append(t.Rows,
-			[]findings.Cell{findings.SeverityCell(f.Level), {Text: what}, {Text: f.Rule}, {Text: at}})
+			[]document.Cell{document.SeverityCell(f.Level), {Text: what}, {Text: f.Rule}, {Text: at}})
 	}
-	out := findings.Section{Title: "What follows: " + counts(r.Findings), Tables: []findings.Table{t}}
+	out := document.Section{Title: "What follows: " + counts(r.Findings), Tables: []document.Table{t}}
 	if len(r.Ways) > 1 { // one stands above
-		t := findings.Table{Title: "The shortest way to the worst", Indent: 2, Columns: findings.Columns("Way")}
+		t := document.Table{Title: "The shortest way to the worst", Indent: 2, Columns: document.Columns("Way")}
 		for _, same := range lists.Groups(r.Ways, Way.String) {
 			who := lists.Map(same, func(w Way) string { return text.Brief(w.Subject.String()) })
-			t.Rows = append(t.Rows, findings.Cells(text.FirstOf(3, who)+": "+same[0].String()))
+			t.Rows = append(t.Rows, document.Cells(text.FirstOf(3, who)+": "+same[0].String()))
 		}
 		out.Tables = append(out.Tables, t)
 	}
 	return out
 }
 
-func linesTable(title, where string, lines []Line) findings.Table {
-	t := findings.Table{Title: title, Indent: 2, Columns: []findings.Column{{Title: where, Align: true},
-		{Title: "What"}, {Title: "Granted by", Style: findings.Code, Aside: true, Place: true},
+func linesTable(title, where string, lines []Line) document.Table {
+	t := document.Table{Title: title, Indent: 2, Columns: []document.Column{{Title: where, Align: true},
+		{Title: "What"}, {Title: "Granted by", Style: document.Code, Aside: true, Place: true},
 		{Title: "Why", Aside: true}}}
-	t.Rows = lists.Map(lines, func(l Line) []findings.Cell { return findings.Cells(l.Where, l.What, l.At, l.Reason) })
+	t.Rows = lists.Map(lines, func(l Line) []document.Cell { return document.Cells(l.Where, l.What, l.At, l.Reason) })
 	return t
 }
 
@@ -211,9 +212,9 @@ func (r *Report) gains() string {
 }
 
 // subjectSections returns a section for each subject, with a table for each risk.
-func subjectSections(items []Item) (out []findings.Section) {
+func subjectSections(items []Item) (out []document.Section) {
 	for _, of := range lists.Groups(items, subjectOfItem) {
-		s := findings.Section{Title: text.Brief(of[0].Subject.String())}
+		s := document.Section{Title: text.Brief(of[0].Subject.String())}
 		for _, same := range lists.Groups(of, func(i Item) Risk { return i.Risk }) {
 			s.Tables = append(s.Tables, linesTable(same[0].Risk.Title(), "Where", Lines(same)))
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/document"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/world"
@@ -284,10 +285,10 @@ func (s Scope) String() string {
 }
 
 // remarks returns what is said of the whole tree.
-func (s Scope) remarks() []findings.Remark {
-	list := []findings.Remark{{Text: s.String()}}
+func (s Scope) remarks() []document.Remark {
+	list := []document.Remark{{Text: s.String()}}
 	if s.Which != "" {
-		list = append(list, findings.Remark{Text: s.Which})
+		list = append(list, document.Remark{Text: s.Which})
 	}
 	return list
 }

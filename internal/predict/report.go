@@ -13,6 +13,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/document"
 	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/print"
@@ -37,70 +38,70 @@ func (r *Report) Following(format findings.Format) []any {
 const mostListed = 12
 
 // Document returns the groups and CSVs for people: in text some lines for each, otherwise two tables.
-func (r *Report) Document() *findings.Document {
-	d := &findings.Document{Kind: "Check"}
+func (r *Report) Document() *document.Document {
+	d := &document.Document{Kind: "Check"}
 	if r.Scope.Roots > 1 || r.Scope.blind {
-		d.Sections = []findings.Section{{Remarks: r.Scope.remarks()}}
+		d.Sections = []document.Section{{Remarks: r.Scope.remarks()}}
 	}
 	if r.Scope.Clusters > 1 {
 		if t := r.states(); len(t.Rows) > 0 {
-			d.Sections = append(d.Sections, findings.Section{Tables: []findings.Table{t}})
+			d.Sections = append(d.Sections, document.Section{Tables: []document.Table{t}})
 		}
 		return r.withUpgrade(r.withLimits(d))
 	}
-	lines := findings.Section{Formats: []findings.Format{findings.Text}}
-	list := func(title string, rows ...[]findings.Cell) {
-		lines.Tables = append(lines.Tables, findings.Table{Title: title, Indent: 4, Rows: rows,
-			Columns: []findings.Column{{Title: "Field"}, {Title: "Value", Before: ": "}}})
+	lines := document.Section{Formats: []findings.Format{findings.Text}}
+	list := func(title string, rows ...[]document.Cell) {
+		lines.Tables = append(lines.Tables, document.Table{Title: title, Indent: 4, Rows: rows,
+			Columns: []document.Column{{Title: "Field"}, {Title: "Value", Before: ": "}}})
 	}
-	groups := findings.Table{
-		Columns: findings.Columns("OperatorGroup", "status.namespaces", olm.AnnotationProvidedAPIs)}
+	groups := document.Table{
+		Columns: document.Columns("OperatorGroup", "status.namespaces", olm.AnnotationProvidedAPIs)}
 	for _, g := range r.Groups {
 		name := g.Namespace + "/" + g.Name
-		rows := [][]findings.Cell{findings.Cells("status.namespaces", g.targets()),
-			findings.Cells(olm.AnnotationProvidedAPIs, g.apis())}
+		rows := [][]document.Cell{document.Cells("status.namespaces", g.targets()),
+			document.Cells(olm.AnnotationProvidedAPIs, g.apis())}
 		for _, c := range g.Status.Conditions {
-			rows = append(rows, findings.Cells(c.Reason, c.Message))
+			rows = append(rows, document.Cells(c.Reason, c.Message))
 		}
 		list("OperatorGroup "+name, rows...)
-		groups.Rows = append(groups.Rows, findings.Cells(name, g.targets(), strings.ReplaceAll(g.apis(), ",", ", ")))
+		groups.Rows = append(groups.Rows, document.Cells(name, g.targets(), strings.ReplaceAll(g.apis(), ",", ", ")))
 	}
 	for _, p := range r.Plans {
 		if p.Phase != string(v1alpha1.InstallPlanPhaseComplete) {
 			list(fmt.Sprintf("InstallPlan %s %v", p.Namespace, p.CSVs), p.rows()...)
 		}
 	}
-	csvs := findings.Table{Columns: findings.Columns("ClusterServiceVersion", "Phase", "Reason", "Message")}
+	csvs := document.Table{Columns: document.Columns("ClusterServiceVersion", "Phase", "Reason", "Message")}
 	for _, v := range r.CSVs {
 		name := v.Namespace + "/" + v.Name
 		if v.Subscription != "" {
 			name += " (by Subscription " + v.Subscription + ")"
 		}
-		rows := [][]findings.Cell{findings.Cells(v.state(), "")}
+		rows := [][]document.Cell{document.Cells(v.state(), "")}
 		if len(v.CopiedTo) > 0 {
-			rows = append(rows, findings.Cells("copied to", v.copies()))
+			rows = append(rows, document.Cells("copied to", v.copies()))
 		}
 		list("ClusterServiceVersion "+name, rows...)
-		csvs.Rows = append(csvs.Rows, findings.Cells(name, v.phase(), v.Reason, cmp.Or(v.Message, v.Unknown)))
+		csvs.Rows = append(csvs.Rows, document.Cells(name, v.phase(), v.Reason, cmp.Or(v.Message, v.Unknown)))
 	}
-	extensions := findings.Table{Columns: findings.Columns(olm.KindClusterExtension, "State")}
+	extensions := document.Table{Columns: document.Columns(olm.KindClusterExtension, "State")}
 	for _, e := range r.Extensions {
-		list(olm.KindClusterExtension+" "+e.Name, findings.Cells(e.state(), ""))
-		extensions.Rows = append(extensions.Rows, findings.Cells(e.Name, e.state()))
+		list(olm.KindClusterExtension+" "+e.Name, document.Cells(e.state(), ""))
+		extensions.Rows = append(extensions.Rows, document.Cells(e.Name, e.state()))
 	}
 	if len(r.Groups)+len(r.CSVs)+len(r.Extensions) > mostListed {
-		lines.Tables = []findings.Table{r.states()}
+		lines.Tables = []document.Table{r.states()}
 	}
-	tables := findings.Section{Formats: []findings.Format{findings.Markdown, findings.HTML}}
-	tables.Tables = lists.Filter([]findings.Table{groups, csvs, extensions},
-		func(t findings.Table) bool { return len(t.Rows) > 0 })
+	tables := document.Section{Formats: []findings.Format{findings.Markdown, findings.HTML}}
+	tables.Tables = lists.Filter([]document.Table{groups, csvs, extensions},
+		func(t document.Table) bool { return len(t.Rows) > 0 })
 	d.Sections = append(d.Sections, lines, tables)
 	return r.withUpgrade(r.withLimits(d))
 }
 
-func (r *Report) states() findings.Table {
-	t := findings.Table{Title: "ClusterServiceVersions", Head: true,
-		Columns: []findings.Column{{Title: "Phase", Align: true}, {Title: "Reason", Align: true}, {Title: "Count"}}}
+func (r *Report) states() document.Table {
+	t := document.Table{Title: "ClusterServiceVersions", Head: true,
+		Columns: []document.Column{{Title: "Phase", Align: true}, {Title: "Reason", Align: true}, {Title: "Count"}}}
 	counts := map[[2]string]int{}
 	for _, v := range r.CSVs {
 		counts[[2]string{v.phase(), v.Reason}]++
@@ -108,28 +109,28 @@ func (r *Report) states() findings.Table {
 	for _, state := range slices.SortedFunc(maps.Keys(counts), func(a, b [2]string) int {
 		return cmp.Or(counts[b]-counts[a], cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
 	}) {
-		t.Rows = append(t.Rows, findings.Cells(state[0], state[1], strconv.Itoa(counts[state])))
+		t.Rows = append(t.Rows, document.Cells(state[0], state[1], strconv.Itoa(counts[state])))
 	}
 	return t
 }
 
 // withLimits adds what Succeeded may depend on.
-func (r *Report) withLimits(d *findings.Document) *findings.Document {
+func (r *Report) withLimits(d *document.Document) *document.Document {
 	if said := r.notLookedAt(); said != "" {
-		d.Sections = append(d.Sections, findings.Section{Remarks: []findings.Remark{{Label: "not looked at",
+		d.Sections = append(d.Sections, document.Section{Remarks: []document.Remark{{Label: "not looked at",
 			Text: said}}})
 	}
 	return d
 }
 
 // withUpgrade adds what holds back the upgrade of the cluster, if it is asked about: a row for each operator.
-func (r *Report) withUpgrade(d *findings.Document) *findings.Document {
+func (r *Report) withUpgrade(d *document.Document) *document.Document {
 	if !r.Target.Known() {
 		return d
 	}
-	t := findings.Table{Title: "Operators with " + r.Target.String(), Head: true}
+	t := document.Table{Title: "Operators with " + r.Target.String(), Head: true}
 	for _, title := range []string{"Operator", "By", "maxOpenShiftVersion", "Upgradeable", "In the way"} {
-		t.Columns = append(t.Columns, findings.Column{Title: title, Align: true})
+		t.Columns = append(t.Columns, document.Column{Title: title, Align: true})
 	}
 	blocking, unknown, partly := 0, 0, 0
 	for _, o := range r.Operators {
@@ -151,10 +152,10 @@ func (r *Report) withUpgrade(d *findings.Document) *findings.Document {
 		if o.Held != "" {
 			state = "no"
 		}
-		t.Rows = append(t.Rows, findings.Cells(strings.TrimPrefix(o.Namespace+"/"+o.Name, "/"), string(o.Form),
+		t.Rows = append(t.Rows, document.Cells(strings.TrimPrefix(o.Namespace+"/"+o.Name, "/"), string(o.Form),
 			cmp.Or(o.MaxOpenShift, "-"), state, way))
 	}
-	s := findings.Section{Tables: []findings.Table{t}}
+	s := document.Section{Tables: []document.Table{t}}
 	if len(r.Operators) == 0 {
 		s.Tables = nil
 	}
@@ -169,7 +170,7 @@ func (r *Report) withUpgrade(d *findings.Document) *findings.Document {
 	if n := len(lists.Set(gone, func(f findings.Finding) string { return f.File + f.Object })); n > 0 {
 		said += ", " + text.Count(n, "object") + " with an API that is gone"
 	}
-	s.Remarks = []findings.Remark{{Text: said}}
+	s.Remarks = []document.Remark{{Text: said}}
 	d.Sections = append(d.Sections, s)
 	return d
 }
@@ -205,11 +206,11 @@ func (v CSV) state() string {
 }
 
 // rows returns what OLM says of an InstallPlan.
-func (p *InstallPlan) rows() [][]findings.Cell {
+func (p *InstallPlan) rows() [][]document.Cell {
 	words := slices.DeleteFunc([]string{p.Phase, p.Reason, p.Message}, func(s string) bool { return s == "" })
-	rows := [][]findings.Cell{findings.Cells(strings.Join(words, ": "), "")}
+	rows := [][]document.Cell{document.Cells(strings.Join(words, ": "), "")}
 	for _, m := range p.Also {
-		rows = append(rows, findings.Cells("or, by chance", m))
+		rows = append(rows, document.Cells("or, by chance", m))
 	}
 	return rows
 }

@@ -5,16 +5,17 @@ import (
 	"os"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/document"
 	"github.com/olmgen/olmgen/internal/print"
 )
 
 // Build a report, and print it as text.
 func ExampleDocument() {
-	d := findings.Document{Title: "etcd", Lead: "may read Secrets", Sections: []findings.Section{{
+	d := document.Document{Title: "etcd", Lead: "may read Secrets", Sections: []document.Section{{
 		Title: "ServiceAccount etcd",
-		Tables: []findings.Table{{
-			Columns: []findings.Column{{Title: "Where", Align: true}, {Title: "What"}, {Title: "At", Aside: true}},
-			Rows: [][]findings.Cell{
+		Tables: []document.Table{{
+			Columns: []document.Column{{Title: "Where", Align: true}, {Title: "What"}, {Title: "At", Aside: true}},
+			Rows: [][]document.Cell{
 				{{Text: "cluster"}, {Text: "get nodes"}, {Text: "csv.yaml:12"}},
 				{{Text: "operators"}, {Text: "get secrets"}, {Text: "csv.yaml:20"}},
 			},

@@ -10,58 +10,59 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/internal/base/picture"
+	"github.com/olmgen/olmgen/internal/document"
 	"github.com/olmgen/olmgen/internal/print"
 )
 
 // document has each part of a document, and text that a format could trip over.
-func document() *findings.Document {
-	columns := []findings.Column{{Title: "Change"}, {Title: "Severity", Width: 7, Before: " "},
+func sample() *document.Document {
+	columns := []document.Column{{Title: "Change"}, {Title: "Severity", Width: 7, Before: " "},
 		{Title: "Where", Align: true}, {Title: "What"}, {Title: "Empty"},
-		{Title: "At", Style: findings.Code, Aside: true, Place: true}, {Title: "Why", Aside: true}, {Title: "Hint", Below: 4}}
-	added := findings.Cell{Text: "added", Sign: "+", Style: findings.Added}
-	return &findings.Document{
+		{Title: "At", Style: document.Code, Aside: true, Place: true}, {Title: "Why", Aside: true}, {Title: "Hint", Below: 4}}
+	added := document.Cell{Text: "added", Sign: "+", Style: document.Added}
+	return &document.Document{
 		Kind: "Upgrade", Title: "a -> b", Lead: "1 error",
-		Sections: []findings.Section{
+		Sections: []document.Section{
 			{
-				Tables: []findings.Table{{Columns: []findings.Column{{Title: "Section", Width: 8}, {Title: "Answer"}},
-					Rows: [][]findings.Cell{{{Text: "Objects", Section: "objects"}, {Text: "one", Note: "or two"}}}}},
-				Remarks: []findings.Remark{{Label: "not", Text: "three"}},
+				Tables: []document.Table{{Columns: []document.Column{{Title: "Section", Width: 8}, {Title: "Answer"}},
+					Rows: [][]document.Cell{{{Text: "Objects", Section: "objects"}, {Text: "one", Note: "or two"}}}}},
+				Remarks: []document.Remark{{Label: "not", Text: "three"}},
 				Picture: &picture.SVG{Title: "drawn", Class: "drawn", Style: ".drawn .x{}\n"},
 			},
 			{
 				ID: "objects", Title: "Objects: 1 error",
-				Tables: []findings.Table{
-					{Title: "Secret a/b", Columns: columns, Rows: [][]findings.Cell{
-						{added, findings.SeverityCell(findings.Error), {Text: "cluster"}, {Text: "<b>|*x*"}, {}, {Text: "f.yaml:1"}, {Text: "it is"}, {Text: "mend it"}},
-						{added, findings.SeverityCell(findings.Info), {Text: "ns"}, {Text: "y\x1b[31m"}, {}, {}, {Text: "it is not"}, {}},
+				Tables: []document.Table{
+					{Title: "Secret a/b", Columns: columns, Rows: [][]document.Cell{
+						{added, document.SeverityCell(findings.Error), {Text: "cluster"}, {Text: "<b>|*x*"}, {}, {Text: "f.yaml:1"}, {Text: "it is"}, {Text: "mend it"}},
+						{added, document.SeverityCell(findings.Info), {Text: "ns"}, {Text: "y\x1b[31m"}, {}, {}, {Text: "it is not"}, {}},
 					}},
-					{Title: "Secret c", Columns: columns, Indent: 2, Rows: [][]findings.Cell{
-						{added, findings.SeverityCell(findings.Warning), {}, {Text: "z"}, {}, {}, {}, {Text: "look"}},
+					{Title: "Secret c", Columns: columns, Indent: 2, Rows: [][]document.Cell{
+						{added, document.SeverityCell(findings.Warning), {}, {Text: "z"}, {}, {}, {}, {Text: "look"}},
 					}},
 				},
 			},
-			{Title: "Heads", Tables: []findings.Table{{Head: true, Rows: [][]findings.Cell{findings.Cells("a", "", "b")},
-				Columns: []findings.Column{{Title: "Name", Align: true}, {Title: "Kind", Align: true}, {Title: "At"}}}}},
+			{Title: "Heads", Tables: []document.Table{{Head: true, Rows: [][]document.Cell{document.Cells("a", "", "b")},
+				Columns: []document.Column{{Title: "Name", Align: true}, {Title: "Kind", Align: true}, {Title: "At"}}}}},
 			{Title: "For text", Formats: []findings.Format{findings.Text}},
 		},
-		Notes: []findings.Remark{{Label: "note", Text: "something"}, {Label: "note", Text: "more"}},
+		Notes: []document.Remark{{Label: "note", Text: "something"}, {Label: "note", Text: "more"}},
 	}
 }
 
 type report struct{}
 
-func (report) Document() *findings.Document { return document() }
+func (report) Document() *document.Document { return sample() }
 
 func TestDocument(t *testing.T) {
 	for _, format := range []findings.Format{findings.Text, findings.Markdown} {
 		var got bytes.Buffer
-		if err := print.Document(&got, document(), format); err != nil {
+		if err := print.Document(&got, sample(), format); err != nil {
 			t.Fatal(err)
 		}
 		golden.CheckFile(t, filepath.Join("testdata", "document."+string(format)), got.Bytes(), *update)
 	}
 	var page strings.Builder
-	if err := print.Document(&page, document(), findings.HTML); err != nil {
+	if err := print.Document(&page, sample(), findings.HTML); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"&lt;b&gt;|*x*", "Upgrade", `href="#objects"`, "Note: something."} {
@@ -94,7 +95,7 @@ func TestDocument(t *testing.T) {
 func TestEmptyDocument(t *testing.T) {
 	for format, want := range map[findings.Format]string{findings.Text: "t\n", findings.Markdown: "**t**\n"} {
 		var got strings.Builder
-		if err := print.Document(&got, &findings.Document{Title: "t"}, format); err != nil || got.String() != want {
+		if err := print.Document(&got, &document.Document{Title: "t"}, format); err != nil || got.String() != want {
 			t.Errorf("%s: %q, %v, want %q", format, got.String(), err, want)
 		}
 	}
@@ -114,14 +115,14 @@ func TestDocumentErrors(t *testing.T) {
 
 // Markdown is short enough for a comment, whichever section is large, and counts what it leaves out.
 func TestDocumentIsCut(t *testing.T) {
-	d := document()
+	d := sample()
 	table := &d.Sections[1].Tables[0]
 	rows := table.Rows
 	for range 3000 {
 		table.Rows = append(table.Rows, rows...)
 	}
 	for range 100 {
-		d.Notes = append(d.Notes, findings.Remark{Text: "note"})
+		d.Notes = append(d.Notes, document.Remark{Text: "note"})
 	}
 	var got strings.Builder
 	if err := print.Document(&got, d, findings.Markdown); err != nil {
@@ -139,9 +140,9 @@ func TestDocumentIsCut(t *testing.T) {
 
 // A cell that is code cannot leave its backticks or its column.
 func TestMarkdownCode(t *testing.T) {
-	d := findings.Document{Sections: []findings.Section{{Tables: []findings.Table{{
-		Columns: []findings.Column{{Title: "Image"}, {Title: "Name"}},
-		Rows:    [][]findings.Cell{{{Text: "a`|@b\n<i>", Style: findings.Code}, {Text: "x"}}, {{Style: findings.Code}, {Text: "y"}}},
+	d := document.Document{Sections: []document.Section{{Tables: []document.Table{{
+		Columns: []document.Column{{Title: "Image"}, {Title: "Name"}},
+		Rows:    [][]document.Cell{{{Text: "a`|@b\n<i>", Style: document.Code}, {Text: "x"}}, {{Style: document.Code}, {Text: "y"}}},
 	}}}}}
 	var got strings.Builder
 	if err := print.Document(&got, &d, findings.Markdown); err != nil {
@@ -184,7 +185,7 @@ func TestFold(t *testing.T) {
 	} {
 		for _, fold := range []bool{false, true} {
 			got := narrow{columns: c.columns}
-			d := &findings.Document{Title: "a", Lead: c.text, Fold: fold, Screen: true}
+			d := &document.Document{Title: "a", Lead: c.text, Fold: fold, Screen: true}
 			want := c.want
 			if !fold {
 				want = "a: " + strings.TrimSpace(c.text) + "\n"
@@ -199,14 +200,14 @@ func TestFold(t *testing.T) {
 // above is a report with another below it.
 type above struct{}
 
-func (above) Document() *findings.Document { return &findings.Document{Title: "a", Fold: true} }
+func (above) Document() *document.Document { return &document.Document{Title: "a", Fold: true} }
 
 func (above) Following(findings.Format) []any { return []any{below{}} }
 
 type below struct{}
 
-func (below) Document() *findings.Document {
-	return &findings.Document{Title: "b", Lead: strings.Repeat("12345678 ", 10), Fold: true}
+func (below) Document() *document.Document {
+	return &document.Document{Title: "b", Lead: strings.Repeat("12345678 ", 10), Fold: true}
 }
 
 func TestFoldFollowing(t *testing.T) {

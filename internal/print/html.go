@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/document"
 )
 
 var (
@@ -37,7 +38,7 @@ var pageTemplate = sync.OnceValue(func() *template.Template {
 //
 // Rows with a severity are counted at the top of the page, and each count is a filter, which needs no script. A titled
 // section with such rows folds; it is open at first if one of them is an error or a warning, or the page has few lines.
-func writeHTML(w io.Writer, d *findings.Document) error {
+func writeHTML(w io.Writer, d *document.Document) error {
 	style := styleText + d.Style
 	for _, s := range d.Sections {
 		if s.Picture != nil {
@@ -46,19 +47,19 @@ func writeHTML(w io.Writer, d *findings.Document) error {
 	}
 	all := d.Sections
 	if len(d.Notes) > 0 {
-		all = append(slices.Clip(all), findings.Section{Title: "Notes", Remarks: d.Notes})
+		all = append(slices.Clip(all), document.Section{Title: "Notes", Remarks: d.Notes})
 	}
 	sections := layout(all)
 	return pageTemplate().Execute(w, struct {
 		Kind, Title, Lead     string
-		Nav                   []findings.Link
+		Nav                   []document.Link
 		Style                 template.CSS
 		Script                template.JS
 		StyleHash, ScriptHash string
 		Counts                []count
 		Logo                  template.URL
 		Images                bool
-		Contents              []findings.Link
+		Contents              []document.Link
 		Sections              []section
 	}{
 		text.Printable(d.Kind), text.Printable(cmp.Or(d.Title, d.Kind)), text.Printable(d.Lead), d.Nav,
@@ -69,7 +70,7 @@ func writeHTML(w io.Writer, d *findings.Document) error {
 }
 
 // ImageURL returns an image as a data URL; "" of no image.
-func ImageURL(i *findings.Image) template.URL {
+func ImageURL(i *document.Image) template.URL {
 	if i == nil {
 		return ""
 	}
@@ -77,10 +78,10 @@ func ImageURL(i *findings.Image) template.URL {
 }
 
 // contents returns links to the titled sections; none if there are only a few.
-func contents(sections []section) (list []findings.Link) {
+func contents(sections []section) (list []document.Link) {
 	for _, s := range sections {
 		if s.Title != "" {
-			list = append(list, findings.Link{Text: s.Title, Href: "#" + s.ID})
+			list = append(list, document.Link{Text: s.Title, Href: "#" + s.ID})
 		}
 	}
 	if len(list) < 3 {
@@ -107,7 +108,7 @@ func identifier(id string) string {
 // The views of the template. Their fields hide those of what they show.
 type (
 	section struct {
-		findings.Section
+		document.Section
 		Text    []string
 		Tables  []table
 		Picture template.HTML
@@ -121,7 +122,7 @@ type (
 		Text  string            // such as: 2 errors
 	}
 	table struct {
-		findings.Table
+		document.Table
 		Label   string
 		Columns []string
 		Rows    []row
@@ -133,7 +134,7 @@ type (
 		Cells    []cell
 	}
 	cell struct {
-		findings.Cell
+		document.Cell
 		Column string
 		First  bool
 		Long   bool   // has a word that may have to be broken
@@ -143,11 +144,11 @@ type (
 
 // layout adds ids to sections and rows, so that links can name them. The id of a row is made of its text and of where
 // it stands, so a link to it stays right when other rows come and go.
-func layout(sections []findings.Section) []section {
+func layout(sections []document.Section) []section {
 	ids, lines := ids{}, 0
-	views := lists.Map(sections, func(s findings.Section) section {
+	views := lists.Map(sections, func(s document.Section) section {
 		view := section{Section: s, HTML: template.HTML(s.HTML)}
-		view.Tables = lists.Map(s.Tables, func(t findings.Table) table { return layoutTable(t, s.Title, ids) })
+		view.Tables = lists.Map(s.Tables, func(t document.Table) table { return layoutTable(t, s.Title, ids) })
 		view.ID, view.Title = identifier(s.ID), text.Printable(s.Title)
 		if s.Picture != nil {
 			view.Picture, view.Drawn = template.HTML(s.Picture.Inline()), text.Printable(s.Picture.Title)
@@ -211,10 +212,10 @@ func counts(sections []section) (out []count) {
 }
 
 // layoutTable returns the view of a table: its texts printable, and each row with an id and the severity of its cells.
-func layoutTable(t findings.Table, section string, ids ids) table {
+func layoutTable(t document.Table, section string, ids ids) table {
 	out := table{Table: t}
 	out.Title = text.Printable(t.Title)
-	out.Columns = lists.Map(t.Columns, func(c findings.Column) string { return text.Printable(c.Title) })
+	out.Columns = lists.Map(t.Columns, func(c document.Column) string { return text.Printable(c.Title) })
 	// A label tells a table from others: a screen reader lists them.
 	out.Label = strings.TrimPrefix(text.Printable(section+": "+t.Title), ": ")
 	out.Label = strings.TrimSuffix(out.Label, ": ")
@@ -224,7 +225,7 @@ func layoutTable(t findings.Table, section string, ids ids) table {
 		for i, c := range cells {
 			texts = append(texts, c.Text)
 			c.Text, c.Note, c.Section = text.Printable(c.Text), text.Printable(c.Note), identifier(c.Section)
-			c.Style = cmp.Or(findings.Style(c.Severity), c.Style, t.Columns[i].Style)
+			c.Style = cmp.Or(document.Style(c.Severity), c.Style, t.Columns[i].Style)
 			view := cell{Cell: c, First: i == 0, Long: hasLongWord(c.Text) || hasLongWord(c.Note),
 				Column: out.Columns[i]}
 			if t.Columns[i].Place {

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/document"
 )
 
 // hostile are texts that would be something else than text if they were not escaped.
@@ -16,16 +17,16 @@ var hostile = []string{"<script>alert(1)</script>", `"><img src=x onerror=alert(
 	"javascript:alert(1)", "{{.}}", "a\x00b\x1b[31m", "\u202eevil\u2066", "' onclick='x", "<!--", "]]>", "\r\n\t",
 	strings.Repeat("long", 1000)}
 
-func pageOf(s string) *findings.Document {
-	return &findings.Document{Kind: s, Title: s, Lead: s, Sections: []findings.Section{
-		{Facts: []findings.Fact{{Name: s, Text: s}}, Text: []string{s}, Tables: []findings.Table{{Columns: findings.Columns(s, "b"), Rows: [][]findings.Cell{
-			{{Text: s, Note: s, Style: findings.Strong}, {Text: s, Style: findings.Code, Order: 2, Chips: []findings.Chip{{Text: s, Style: findings.Style(findings.Error)}}}}, {{Text: s, Note: s, Style: findings.Strong}, {}},
+func pageOf(s string) *document.Document {
+	return &document.Document{Kind: s, Title: s, Lead: s, Sections: []document.Section{
+		{Facts: []document.Fact{{Name: s, Text: s}}, Text: []string{s}, Tables: []document.Table{{Columns: document.Columns(s, "b"), Rows: [][]document.Cell{
+			{{Text: s, Note: s, Style: document.Strong}, {Text: s, Style: document.Code, Order: 2, Chips: []document.Chip{{Text: s, Style: document.Style(findings.Error)}}}}, {{Text: s, Note: s, Style: document.Strong}, {}},
 		}}}},
-		{Title: s, Tables: []findings.Table{{Title: s, Closed: true, Columns: findings.Columns(s), Rows: [][]findings.Cell{{{Text: s}}}}}},
+		{Title: s, Tables: []document.Table{{Title: s, Closed: true, Columns: document.Columns(s), Rows: [][]document.Cell{{{Text: s}}}}}},
 	}}
 }
 
-func write(t *testing.T, d *findings.Document) string {
+func write(t *testing.T, d *document.Document) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := Document(&b, d, findings.HTML); err != nil {
@@ -121,22 +122,22 @@ func TestPolicy(t *testing.T) {
 // TestSeverities holds that rows are counted by severity, that each count is a filter which the style applies, and that a section without
 // error and warning is folded at first on a page of more than 30 lines.
 func TestSeverities(t *testing.T) {
-	columns := []findings.Column{{Title: "Severity"}, {Title: "At", Place: true}}
-	row := func(s findings.Severity, word, at string) []findings.Cell {
-		return []findings.Cell{{Text: word, Severity: s}, {Text: at, Style: findings.Code}}
+	columns := []document.Column{{Title: "Severity"}, {Title: "At", Place: true}}
+	row := func(s findings.Severity, word, at string) []document.Cell {
+		return []document.Cell{{Text: word, Severity: s}, {Text: at, Style: document.Code}}
 	}
-	p := &findings.Document{Sections: []findings.Section{
-		{Tables: []findings.Table{{Columns: columns, Rows: [][]findings.Cell{row(findings.Error, "error", "a.yaml:1")}}}},
-		{Title: "Bad", Tables: []findings.Table{{Columns: columns, Rows: [][]findings.Cell{row(findings.Error, "error", "dir/a.yaml:1,2"), row(findings.Note, "info", "b")}}}},
-		{Title: "Harmless", Tables: []findings.Table{{Title: "x", Columns: columns, Rows: [][]findings.Cell{row(findings.Note, "info", "b.yaml:77")}}}},
-		{Title: "Without", Tables: []findings.Table{{Columns: findings.Columns("Text"), Rows: [][]findings.Cell{{{Text: "x"}}}}}},
+	p := &document.Document{Sections: []document.Section{
+		{Tables: []document.Table{{Columns: columns, Rows: [][]document.Cell{row(findings.Error, "error", "a.yaml:1")}}}},
+		{Title: "Bad", Tables: []document.Table{{Columns: columns, Rows: [][]document.Cell{row(findings.Error, "error", "dir/a.yaml:1,2"), row(findings.Note, "info", "b")}}}},
+		{Title: "Harmless", Tables: []document.Table{{Title: "x", Columns: columns, Rows: [][]document.Cell{row(findings.Note, "info", "b.yaml:77")}}}},
+		{Title: "Without", Tables: []document.Table{{Columns: document.Columns("Text"), Rows: [][]document.Cell{{{Text: "x"}}}}}},
 	}}
 	few := write(t, p)
 	if open := `<details class="part" open><summary><h2>Harmless</h2>`; !strings.Contains(few, open) {
 		t.Error("a page with few lines is folded")
 	}
 	for range 30 {
-		p.Sections[3].Tables[0].Rows = append(p.Sections[3].Tables[0].Rows, []findings.Cell{{Text: "x"}})
+		p.Sections[3].Tables[0].Rows = append(p.Sections[3].Tables[0].Rows, []document.Cell{{Text: "x"}})
 	}
 	page := write(t, p)
 	for _, want := range []string{"<span>all 34 lines</span>", `id="is-error" data-tag="is-error"><span class="error">1 error</span>`,
@@ -171,7 +172,7 @@ func TestPlaces(t *testing.T) {
 
 // TestIDs holds that ids are unique, that links lead to them, and that a line keeps its id when others come and go.
 func TestIDs(t *testing.T) {
-	ids := func(p *findings.Document) (ids map[string]bool) {
+	ids := func(p *document.Document) (ids map[string]bool) {
 		ids = map[string]bool{}
 		root := parse(t, write(t, p))
 		for n := range root.Descendants() {
@@ -192,7 +193,7 @@ func TestIDs(t *testing.T) {
 	p := pageOf("x")
 	before := ids(p)
 	rows := &p.Sections[0].Tables[0].Rows
-	*rows = append([][]findings.Cell{{{Text: "new"}, {}}}, *rows...)
+	*rows = append([][]document.Cell{{{Text: "new"}, {}}}, *rows...)
 	after := ids(p)
 	for id := range before {
 		if !after[id] {
@@ -209,9 +210,9 @@ func TestIDs(t *testing.T) {
 
 // TestParts holds that a page has its contents, facts, chips, a time line and a logo as it should.
 func TestParts(t *testing.T) {
-	table := findings.Table{Time: true, Columns: findings.Columns("Version"), Rows: [][]findings.Cell{{{Text: "1.0.0", Chips: []findings.Chip{{Text: "Secrets", Style: findings.Style(findings.Warning)}}}}}}
-	p := &findings.Document{Title: "x", Sections: []findings.Section{{Facts: []findings.Fact{{Name: "Provider", Text: "a < b"}}}, {ID: "a", Title: "A"}, {ID: "b", Title: "B"},
-		{ID: "c", Title: "C", Beside: true, Tables: []findings.Table{table}}}}
+	table := document.Table{Time: true, Columns: document.Columns("Version"), Rows: [][]document.Cell{{{Text: "1.0.0", Chips: []document.Chip{{Text: "Secrets", Style: document.Style(findings.Warning)}}}}}}
+	p := &document.Document{Title: "x", Sections: []document.Section{{Facts: []document.Fact{{Name: "Provider", Text: "a < b"}}}, {ID: "a", Title: "A"}, {ID: "b", Title: "B"},
+		{ID: "c", Title: "C", Beside: true, Tables: []document.Table{table}}}}
 	plain := write(t, p)
 	for _, want := range []string{`<dl class="facts"><div><dt>Provider</dt><dd>a &lt; b</dd></div></dl>`, `<nav class="contents" aria-label="Contents">`,
 		`<li><a href="#b">B</a></li>`, `class="timeline"`, `<span class="chip warning">Secrets</span>`, `<div class="beside">`} {
@@ -222,7 +223,7 @@ func TestParts(t *testing.T) {
 	if strings.Contains(plain, "img-src") || strings.Contains(plain, "<img") {
 		t.Error("a page without images allows some")
 	}
-	p.Logo = &findings.Image{MediaType: "image/png", Data: []byte("x")}
+	p.Logo = &document.Image{MediaType: "image/png", Data: []byte("x")}
 	for _, want := range []string{"img-src data:; base-uri", `<img class="logo" src="data:image/png;base64,eA==" alt="" width="64" height="64">`} {
 		if !strings.Contains(write(t, p), want) {
 			t.Errorf("no %s", want)

@@ -23,6 +23,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/document"
 )
 
 const apiVersion = "olmgen.dev/v1alpha1" // of reports
@@ -51,23 +52,23 @@ func (l List) Formats() map[findings.Format]func(io.Writer) error {
 }
 
 // Document returns the findings as a table for HTML.
-func (l List) Document() *findings.Document {
-	t := findings.Table{Columns: []findings.Column{{Title: "Level"}, {Title: "Where", Place: true}, {Title: "Finding"},
-		{Title: "Rule", Style: findings.Code}}}
+func (l List) Document() *document.Document {
+	t := document.Table{Columns: []document.Column{{Title: "Level"}, {Title: "Where", Place: true}, {Title: "Finding"},
+		{Title: "Rule", Style: document.Code}}}
 	for _, f := range l.Findings {
-		finding := findings.Cell{Text: f.Description()}
+		finding := document.Cell{Text: f.Description()}
 		if f.Hint != "" {
 			finding.Note = "Hint: " + f.Hint
 		}
 		t.Rows = append(t.Rows,
-			[]findings.Cell{findings.SeverityCell(f.Level), {Text: f.Where()}, finding, {Text: f.Rule}})
+			[]document.Cell{document.SeverityCell(f.Level), {Text: f.Where()}, finding, {Text: f.Rule}})
 	}
-	s := findings.Section{Title: "Findings", Tables: []findings.Table{t}}
+	s := document.Section{Title: "Findings", Tables: []document.Table{t}}
 	if len(t.Rows) == 0 {
-		s.Tables, s.Remarks = nil, []findings.Remark{{Text: "no findings"}}
+		s.Tables, s.Remarks = nil, []document.Remark{{Text: "no findings"}}
 	}
-	return &findings.Document{Kind: "Findings", Title: text.Count(len(t.Rows), "finding"),
-		Sections: []findings.Section{s}}
+	return &document.Document{Kind: "Findings", Title: text.Count(len(t.Rows), "finding"),
+		Sections: []document.Section{s}}
 }
 
 // JSON returns the findings with their number per level.
@@ -80,7 +81,7 @@ func (l List) Explained() ([]findings.Rule, []findings.Finding) { return l.Rules
 func (l List) JSONKind() string { return "FindingReport" }
 
 // documented is a report for people: it has the formats text, Markdown and HTML.
-type documented interface{ Document() *findings.Document }
+type documented interface{ Document() *document.Document }
 
 // explained is a report whose findings are its format SARIF.
 type explained interface {
@@ -197,7 +198,7 @@ type page struct {
 func (p *page) Columns() int { return p.columns }
 
 // Document prints a document as text, Markdown or HTML.
-func Document(w io.Writer, d *findings.Document, format findings.Format) error {
+func Document(w io.Writer, d *document.Document, format findings.Format) error {
 	d = in(d, format)
 	switch format {
 	case findings.Text:
@@ -209,7 +210,7 @@ func Document(w io.Writer, d *findings.Document, format findings.Format) error {
 }
 
 // in returns the document with the sections that a format has, and without columns that are empty.
-func in(d *findings.Document, format findings.Format) *findings.Document {
+func in(d *document.Document, format findings.Format) *document.Document {
 	out := *d
 	out.Sections = nil
 	for _, s := range d.Sections {
@@ -221,7 +222,7 @@ func in(d *findings.Document, format findings.Format) *findings.Document {
 			s.Tables = nil
 			for _, t := range tables {
 				t.Head = false
-				s.Tables = append(s.Tables, withoutEmpty([]findings.Table{t})...)
+				s.Tables = append(s.Tables, withoutEmpty([]document.Table{t})...)
 			}
 		} else {
 			s.Tables = withoutEmpty(s.Tables)
@@ -235,21 +236,21 @@ func in(d *findings.Document, format findings.Format) *findings.Document {
 }
 
 // withoutEmpty leaves out the columns that are empty in all tables that have them.
-func withoutEmpty(tables []findings.Table) []findings.Table {
+func withoutEmpty(tables []document.Table) []document.Table {
 	filled := map[string]bool{}
 	for _, t := range tables {
 		for i, c := range t.Columns {
-			if slices.ContainsFunc(t.Rows, func(row []findings.Cell) bool {
+			if slices.ContainsFunc(t.Rows, func(row []document.Cell) bool {
 				return row[i].Text+row[i].Note != "" || len(row[i].Chips) > 0
 			}) {
 				filled[c.Title] = true
 			}
 		}
 	}
-	out := make([]findings.Table, len(tables))
+	out := make([]document.Table, len(tables))
 	for n, t := range tables {
 		out[n] = t
-		out[n].Columns, out[n].Rows = nil, make([][]findings.Cell, len(t.Rows))
+		out[n].Columns, out[n].Rows = nil, make([][]document.Cell, len(t.Rows))
 		for i, c := range t.Columns {
 			if !filled[c.Title] && !t.Head && !t.Full {
 				continue
@@ -264,7 +265,7 @@ func withoutEmpty(tables []findings.Table) []findings.Table {
 }
 
 // ditto leaves out of places what the row above has: the whole place, or the file.
-func ditto(t findings.Table) {
+func ditto(t document.Table) {
 	for i, c := range t.Columns {
 		above := ""
 		for _, row := range t.Rows {
@@ -293,8 +294,8 @@ func beside(place, above string) string {
 }
 
 // sentences returns remarks as sentences: "Note: text."
-func sentences(list []findings.Remark) []string {
-	return lists.Map(list, func(r findings.Remark) string {
+func sentences(list []document.Remark) []string {
+	return lists.Map(list, func(r document.Remark) string {
 		s := join(": ", r.Label, r.Text) + "."
 		first, size := utf8.DecodeRuneInString(s)
 		return string(unicode.ToUpper(first)) + s[size:]

@@ -13,6 +13,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/document"
 )
 
 // textPrinter writes lines. What is not printable is replaced, and lines have no blanks at the end.
@@ -67,7 +68,7 @@ func (p *textPrinter) blank() {
 }
 
 // writeText writes a document as lines: its title, each section, then the notes.
-func writeText(w io.Writer, d *findings.Document) error {
+func writeText(w io.Writer, d *document.Document) error {
 	p := &textPrinter{Writer: bufio.NewWriter(w)}
 	wide := 0
 	if d.Fold {
@@ -75,7 +76,7 @@ func writeText(w io.Writer, d *findings.Document) error {
 	}
 	p.fold = wide
 	if d.Screen { // until a section has a title
-		p.fold = min(wide, findings.ScreenColumns)
+		p.fold = min(wide, document.ScreenColumns)
 	}
 	if d.Title != "" {
 		p.line(0, join(": ", d.Title, d.Lead))
@@ -103,18 +104,18 @@ func writeText(w io.Writer, d *findings.Document) error {
 	return p.Flush()
 }
 
-func (p *textPrinter) remarks(indent int, list []findings.Remark) {
+func (p *textPrinter) remarks(indent int, list []document.Remark) {
 	for _, r := range list {
 		p.line(indent, join(": ", r.Label, r.Text))
 	}
 }
 
 // table prints a table: its title, a line for each row, and below it the cells that stand there.
-func (p *textPrinter) table(indent int, t findings.Table) {
+func (p *textPrinter) table(indent int, t document.Table) {
 	if t.Title != "" {
 		p.line(indent, t.Title)
 	}
-	heads, widths := make([]findings.Cell, len(t.Columns)), make([]int, len(t.Columns))
+	heads, widths := make([]document.Cell, len(t.Columns)), make([]int, len(t.Columns))
 	for i, c := range t.Columns {
 		widths[i] = c.Width
 		if t.Head {
@@ -144,7 +145,7 @@ func (p *textPrinter) table(indent int, t findings.Table) {
 }
 
 // rowText returns a row on one line: its cells, then those aside in brackets. Those below are left out.
-func rowText(t findings.Table, row []findings.Cell, widths []int) string {
+func rowText(t document.Table, row []document.Cell, widths []int) string {
 	var line, aside strings.Builder
 	for i, c := range t.Columns {
 		s := short(row[i])
@@ -167,7 +168,7 @@ func rowText(t findings.Table, row []findings.Cell, widths []int) string {
 }
 
 // short returns the cell where there is little room.
-func short(c findings.Cell) string {
+func short(c document.Cell) string {
 	return cmp.Or(c.Sign, join("; ", c.Text, c.Note))
 }
 
@@ -181,7 +182,7 @@ const (
 
 // writeMarkdown writes the document for a comment on a pull request: the answer in the first lines, the rest folded. If
 // it would not fit, the largest sections are cut, with a count.
-func writeMarkdown(w io.Writer, d *findings.Document) error {
+func writeMarkdown(w io.Writer, d *document.Document) error {
 	var head, tail bytes.Buffer
 	if d.Title != "" {
 		lead := ""
@@ -204,7 +205,7 @@ func writeMarkdown(w io.Writer, d *findings.Document) error {
 	notes := d.Notes
 	if len(notes) > maxNotes {
 		notes = append(slices.Clone(notes[:maxNotes]),
-			findings.Remark{Label: "Notes", Text: fmt.Sprintf("and %d more", len(d.Notes)-maxNotes)})
+			document.Remark{Label: "Notes", Text: fmt.Sprintf("and %d more", len(d.Notes)-maxNotes)})
 	}
 	markdownRemarks(&tail, notes)
 	limit(folds, maxComment-head.Len()-tail.Len())
@@ -219,14 +220,14 @@ func writeMarkdown(w io.Writer, d *findings.Document) error {
 	return err
 }
 
-func markdownRemarks(w io.Writer, list []findings.Remark) {
+func markdownRemarks(w io.Writer, list []document.Remark) {
 	for _, s := range sentences(list) {
 		fmt.Fprintf(w, "\n%s\n", escape(s))
 	}
 }
 
 // markdownHead returns the first two lines of a table. If it is titled, the first column has the titles of tables.
-func markdownHead(t findings.Table, titled bool) string {
+func markdownHead(t document.Table, titled bool) string {
 	var head, line string
 	if titled {
 		head, line = "| ", "| ---"
@@ -240,8 +241,8 @@ func markdownHead(t findings.Table, titled bool) string {
 	return strings.TrimSpace(head) + " |\n" + strings.TrimSpace(line) + " |\n"
 }
 
-func markdownRows(t findings.Table, titled bool) []string {
-	return lists.Map(t.Rows, func(row []findings.Cell) string {
+func markdownRows(t document.Table, titled bool) []string {
+	return lists.Map(t.Rows, func(row []document.Cell) string {
 		var cells []string
 		if titled {
 			cells = append(cells, escape(t.Title))
@@ -250,9 +251,9 @@ func markdownRows(t findings.Table, titled bool) []string {
 			plain := text.Shorten(short(c), maxCell)
 			s := escape(plain)
 			switch {
-			case c.Style == findings.Code && plain != "":
+			case c.Style == document.Code && plain != "":
 				s = "`" + strings.NewReplacer("`", "'", "|", `\|`).Replace(plain) + "`"
-			case c.Style == findings.Strong:
+			case c.Style == document.Strong:
 				s = "**" + s + "**"
 			case c.Sign != "":
 				s = "`" + c.Sign + "`" // "-" would begin a list, and "~" strike text
@@ -266,7 +267,7 @@ func markdownRows(t findings.Table, titled bool) []string {
 type fold struct {
 	title   string
 	parts   []part
-	remarks []findings.Remark
+	remarks []document.Remark
 	left    int // rows that are cut
 }
 
@@ -276,9 +277,9 @@ type part struct {
 	lines []string
 }
 
-func foldOf(s findings.Section) fold {
+func foldOf(s document.Section) fold {
 	f := fold{title: s.Title, remarks: s.Remarks}
-	titled := slices.ContainsFunc(s.Tables, func(t findings.Table) bool { return t.Title != "" })
+	titled := slices.ContainsFunc(s.Tables, func(t document.Table) bool { return t.Title != "" })
 	for _, t := range s.Tables {
 		head := markdownHead(t, titled)
 		if n := len(f.parts); n == 0 || f.parts[n-1].head != head {

@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/document"
 	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
@@ -395,34 +396,34 @@ func (all Migrations) Explained() ([]findings.Rule, []findings.Finding) {
 }
 
 // Document returns the migrations for people: in text a section for each operator, otherwise tables of both.
-func (all Migrations) Document() *findings.Document {
-	d := &findings.Document{Kind: "Migration"}
-	operators := findings.Table{Columns: []findings.Column{{Title: "Operator"}, {Title: "Verdict"},
+func (all Migrations) Document() *document.Document {
+	d := &document.Document{Kind: "Migration"}
+	operators := document.Table{Columns: []document.Column{{Title: "Operator"}, {Title: "Verdict"},
 		{Title: "With OLM v1"}, {Title: "Profile plain"}, {Title: "Profile descoped"}}}
-	checks := findings.Table{Columns: []findings.Column{{Title: "Operator"}, {Title: "Outcome"},
+	checks := document.Table{Columns: []document.Column{{Title: "Operator"}, {Title: "Outcome"},
 		{Title: "Check that has not passed"}}}
 	for _, m := range all {
 		name := m.Namespace + "/" + m.Operator
-		operators.Rows = append(operators.Rows, findings.Cells(name, m.Verdict, m.OLMv1.String(), m.Plain, m.Descoped))
-		list := findings.Table{Columns: []findings.Column{{Title: "Outcome", Width: 11}, {Title: "Check", Before: " "}}}
+		operators.Rows = append(operators.Rows, document.Cells(name, m.Verdict, m.OLMv1.String(), m.Plain, m.Descoped))
+		list := document.Table{Columns: []document.Column{{Title: "Outcome", Width: 11}, {Title: "Check", Before: " "}}}
 		for _, c := range m.open() {
-			list.Rows = append(list.Rows, findings.Cells(string(c.Outcome), c.line()))
-			checks.Rows = append(checks.Rows, findings.Cells(name, string(c.Outcome), c.line()))
+			list.Rows = append(list.Rows, document.Cells(string(c.Outcome), c.line()))
+			checks.Rows = append(checks.Rows, document.Cells(name, string(c.Outcome), c.line()))
 		}
-		s := findings.Section{Title: name + ": " + m.Verdict, Tables: []findings.Table{list},
+		s := document.Section{Title: name + ": " + m.Verdict, Tables: []document.Table{list},
 			Formats: []findings.Format{findings.Text}}
-		s.Remarks = []findings.Remark{{Label: "with OLM v1", Text: m.OLMv1.String()}}
+		s.Remarks = []document.Remark{{Label: "with OLM v1", Text: m.OLMv1.String()}}
 		if m.OLMv1.Remedy != "" {
-			s.Remarks = append(s.Remarks, findings.Remark{Label: "remedy", Text: m.OLMv1.Remedy})
+			s.Remarks = append(s.Remarks, document.Remark{Label: "remedy", Text: m.OLMv1.Remedy})
 		}
 		if !m.Possible() {
-			s.Remarks = append(s.Remarks, findings.Remark{Label: "profile plain", Text: m.Plain},
-				findings.Remark{Label: "profile descoped", Text: m.Descoped})
+			s.Remarks = append(s.Remarks, document.Remark{Label: "profile plain", Text: m.Plain},
+				document.Remark{Label: "profile descoped", Text: m.Descoped})
 		}
 		d.Sections = append(d.Sections, s)
 	}
-	filled := lists.Filter([]findings.Table{operators, checks}, func(t findings.Table) bool { return len(t.Rows) > 0 })
-	d.Sections = append(d.Sections, findings.Section{
+	filled := lists.Filter([]document.Table{operators, checks}, func(t document.Table) bool { return len(t.Rows) > 0 })
+	d.Sections = append(d.Sections, document.Section{
 		Formats: []findings.Format{findings.Markdown, findings.HTML}, Tables: filled})
 	return d
 }

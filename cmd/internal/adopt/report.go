@@ -13,6 +13,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/document"
 	"github.com/olmgen/olmgen/internal/print"
 )
 
@@ -166,36 +167,36 @@ func (v *Verification) Print(w io.Writer, format findings.Format, list []finding
 	return print.Report(w, print.List{Rules: VerifyRules, Findings: list}, format)
 }
 
-func (v *Verification) document() *findings.Document {
-	objects := findings.Table{Columns: []findings.Column{{Title: "Verdict", Width: 13}, {Title: "Object", Before: " "},
+func (v *Verification) document() *document.Document {
+	objects := document.Table{Columns: []document.Column{{Title: "Verdict", Width: 13}, {Title: "Object", Before: " "},
 		{Title: "Reason", Before: ": "}}}
-	objects.Rows = lists.Map(v.Objects, func(c Compared) []findings.Cell {
-		return findings.Cells(string(c.Verdict), c.Object, c.Reason)
+	objects.Rows = lists.Map(v.Objects, func(c Compared) []document.Cell {
+		return document.Cells(string(c.Verdict), c.Object, c.Reason)
 	})
-	counts := findings.Table{Columns: []findings.Column{{Title: "Objects"}, {Number: true}}}
-	counts.Rows = lists.Map(Verdicts, func(verdict Verdict) []findings.Cell {
-		return findings.Cells(string(verdict), strconv.Itoa(v.Count(verdict)))
+	counts := document.Table{Columns: []document.Column{{Title: "Objects"}, {Number: true}}}
+	counts.Rows = lists.Map(Verdicts, func(verdict Verdict) []document.Cell {
+		return document.Cells(string(verdict), strconv.Itoa(v.Count(verdict)))
 	})
-	return &findings.Document{Kind: "Verification", Sections: []findings.Section{
-		{Tables: []findings.Table{objects}, Formats: []findings.Format{findings.Text}},
-		{Tables: []findings.Table{counts}, Formats: []findings.Format{findings.Markdown, findings.HTML}},
+	return &document.Document{Kind: "Verification", Sections: []document.Section{
+		{Tables: []document.Table{objects}, Formats: []findings.Format{findings.Text}},
+		{Tables: []document.Table{counts}, Formats: []findings.Format{findings.Markdown, findings.HTML}},
 	}}
 }
 
 // short returns what a person decides by: what applying does, a line for each operator, and each difference once.
-func (v *Verification) short(list []findings.Finding) *findings.Document {
-	operators := findings.Table{Columns: []findings.Column{{Align: true}, {}}}
+func (v *Verification) short(list []findings.Finding) *document.Document {
+	operators := document.Table{Columns: []document.Column{{Align: true}, {}}}
 	counts := v.byOperator(list)
-	operators.Rows = lists.Map(v.state.All(), func(o *Operator) []findings.Cell {
-		return findings.Cells(o.CSV.Namespace+"/"+o.CSV.Name, counts[o].String())
+	operators.Rows = lists.Map(v.state.All(), func(o *Operator) []document.Cell {
+		return document.Cells(o.CSV.Namespace+"/"+o.CSV.Name, counts[o].String())
 	})
 	if shared := counts[nil]; shared.objects > 0 {
-		operators.Rows = append(operators.Rows, findings.Cells("other objects", shared.String()))
+		operators.Rows = append(operators.Rows, document.Cells("other objects", shared.String()))
 	}
-	effects := findings.Section{}
+	effects := document.Section{}
 	remark := func(label string, names []string) {
 		if n := len(names); n > 0 {
-			effects.Remarks = append(effects.Remarks, findings.Remark{Label: label + " (" + strconv.Itoa(n) + ")",
+			effects.Remarks = append(effects.Remarks, document.Remark{Label: label + " (" + strconv.Itoa(n) + ")",
 				Text: text.FirstOf(mostNamed, names)})
 		}
 	}
@@ -211,8 +212,8 @@ func (v *Verification) short(list []findings.Finding) *findings.Document {
 	remark("only in the cluster", v.named(func(c Compared) bool { return c.Verdict == ClusterOnly }))
 	remark("fields only in the cluster", valuesOf(list, "left-in-cluster",
 		func(f findings.Finding) string { return f.Field }))
-	return &findings.Document{Kind: "Verification", Sections: []findings.Section{{Tables: []findings.Table{operators}},
-		effects, {Tables: []findings.Table{grouped(list)}}}}
+	return &document.Document{Kind: "Verification", Sections: []document.Section{{Tables: []document.Table{operators}},
+		effects, {Tables: []document.Table{grouped(list)}}}}
 }
 
 func (v *Verification) named(f func(Compared) bool) []string {
@@ -288,9 +289,9 @@ var listItem = regexp.MustCompile(`\[[^"\]]+\]`)
 
 // grouped returns equal findings once, errors first, with their number and the first object. Warnings about one field
 // are equal whatever its values are. It leaves out notes, what is only counted, and what is beyond most.
-func grouped(list []findings.Finding) findings.Table {
+func grouped(list []findings.Finding) document.Table {
 	const most = 10
-	t := findings.Table{Columns: []findings.Column{{Width: 7}, {Before: " "}, {Aside: true}}}
+	t := document.Table{Columns: []document.Column{{Width: 7}, {Before: " "}, {Aside: true}}}
 	list = lists.Filter(list, func(f findings.Finding) bool {
 		counted := f.Rule == "left-in-cluster" || f.Rule == "only-rendered" ||
 			f.Rule == "only-in-cluster" && !strings.HasPrefix(f.Message, orphanOf)
@@ -313,10 +314,10 @@ func grouped(list []findings.Finding) findings.Table {
 		if len(group) > 1 {
 			about = text.Count(len(group), "object") + ", such as " + about
 		}
-		t.Rows = append(t.Rows, findings.Cells(string(f.Level), about+": "+what, f.Rule))
+		t.Rows = append(t.Rows, document.Cells(string(f.Level), about+": "+what, f.Rule))
 	}
 	if more := len(rows) - most; more > 0 {
-		t.Rows = append(t.Rows, findings.Cells("", text.Count(more, "other difference")+", which the long report has",
+		t.Rows = append(t.Rows, document.Cells("", text.Count(more, "other difference")+", which the long report has",
 			""))
 	}
 	return t

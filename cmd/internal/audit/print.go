@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/document"
 	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/internal/permissions"
 )
@@ -46,19 +47,19 @@ var short = map[permissions.Risk]string{permissions.Everything: "everything", pe
 	permissions.ReachesNodes: "nodes", permissions.Installs: "operators", permissions.ChangesAPIs: "apis"}
 
 // Document returns the report for people: a table of the rows, then the sums.
-func (r *Report) Document() *findings.Document {
-	t := findings.Table{Head: true}
+func (r *Report) Document() *document.Document {
+	t := document.Table{Head: true}
 	for _, title := range []string{"Package", "Version", "Modes", "Reaches", "Webhooks", "CRDs", "Images",
 		"Unsupported", "Verdict", "Findings", "Deprecated"} {
-		t.Columns = append(t.Columns, findings.Column{Title: title, Align: true})
+		t.Columns = append(t.Columns, document.Column{Title: title, Align: true})
 	}
 	found := slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Matches) > 0 })
 	if found {
-		t.Columns = slices.Insert(t.Columns, 2, findings.Column{Title: "Found by", Align: true})
+		t.Columns = slices.Insert(t.Columns, 2, document.Column{Title: "Found by", Align: true})
 	}
 	supported := slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Support) > 0 })
 	if supported {
-		t.Columns = append(t.Columns, findings.Column{Title: "Support", Align: true})
+		t.Columns = append(t.Columns, document.Column{Title: "Support", Align: true})
 	}
 	for _, row := range r.Rows {
 		cells := row.cells()
@@ -68,10 +69,10 @@ func (r *Report) Document() *findings.Document {
 		if found {
 			cells = slices.Insert(cells, 2, printable(text.FirstOf(1, row.Matches)))
 		}
-		t.Rows = append(t.Rows, findings.Cells(cells...))
+		t.Rows = append(t.Rows, document.Cells(cells...))
 	}
-	return &findings.Document{Kind: "Audit", Notes: r.totals(),
-		Sections: []findings.Section{{Tables: []findings.Table{t}, Remarks: r.problems()}}}
+	return &document.Document{Kind: "Audit", Notes: r.totals(),
+		Sections: []document.Section{{Tables: []document.Table{t}, Remarks: r.problems()}}}
 }
 
 func (row Row) cells() []string {
@@ -179,9 +180,9 @@ func Size(n int) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-func (r *Report) problems() (list []findings.Remark) {
+func (r *Report) problems() (list []document.Remark) {
 	add := func(what, message string) {
-		list = append(list, findings.Remark{Label: "error", Text: printable(what) + ": " + printable(message)})
+		list = append(list, document.Remark{Label: "error", Text: printable(what) + ": " + printable(message)})
 	}
 	for _, row := range r.Rows {
 		if row.Error != "" {
@@ -194,9 +195,9 @@ func (r *Report) problems() (list []findings.Remark) {
 	return list
 }
 
-func (r *Report) totals() []findings.Remark {
+func (r *Report) totals() []document.Remark {
 	t, m := r.Totals, r.Totals.Metrics
-	list := []findings.Remark{{Text: fmt.Sprintf("%s, %s: %d with their objects, %d that cannot be read, %d deprecated",
+	list := []document.Remark{{Text: fmt.Sprintf("%s, %s: %d with their objects, %d that cannot be read, %d deprecated",
 		text.Count(t.Packages, "package"), text.Count(t.Releases, "release"), t.Complete, t.Failed, t.Deprecated)}}
 	if t.Complete > 0 {
 		list = append(list, r.known()...)
@@ -206,11 +207,11 @@ func (r *Report) totals() []findings.Remark {
 		list  []Count
 	}{{"unfit", t.Unfit}, {"verdict", t.Verdicts}} { // what keeps releases from the target
 		if len(of.list) > 0 {
-			list = append(list, findings.Remark{Label: of.label, Text: "for " + r.Target + ": " + counts(of.list)})
+			list = append(list, document.Remark{Label: of.label, Text: "for " + r.Target + ": " + counts(of.list)})
 		}
 	}
 	add := func(format string, args ...any) {
-		list = append(list, findings.Remark{Text: fmt.Sprintf(format, args...)})
+		list = append(list, document.Remark{Text: fmt.Sprintf(format, args...)})
 	}
 	add("csv_count %d, upgradeable %d, not upgradeable %d; install modes: %s", m.CSVs, m.Upgradeable,
 		m.NotUpgradeable, counts(m.InstallModes))
@@ -242,12 +243,12 @@ func (r *Report) Incomplete() bool {
 }
 
 // known returns the totals of what only objects tell.
-func (r *Report) known() []findings.Remark {
+func (r *Report) known() []document.Remark {
 	t := r.Totals
 	parts := lists.Map(t.Reaches, func(c Count) string {
 		return fmt.Sprintf("%s %d (%d in the cluster)", short[permissions.Risk(c.Name)], c.Releases, c.Cluster)
 	})
-	return []findings.Remark{
+	return []document.Remark{
 		{Label: "reaches", Text: strings.Join(parts, ", ")},
 		{Label: "webhooks", Text: fmt.Sprintf("%s; CRDs: %d, %s; images: %d by digest, %d by tag",
 			text.Count(t.Webhooks, "release"), t.CRDs.Count, Size(t.CRDs.Bytes), t.Images.Digest, t.Images.Tag)},

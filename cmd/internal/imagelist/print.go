@@ -8,6 +8,7 @@ import (
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/document"
 	"github.com/olmgen/olmgen/internal/print"
 )
 
@@ -28,23 +29,23 @@ func (list List) Formats() map[findings.Format]func(io.Writer) error {
 }
 
 // Document returns a table of every place.
-func (list List) Document() *findings.Document {
-	t := findings.Table{Head: true, Columns: []findings.Column{{Title: "Image", Align: true}}}
+func (list List) Document() *document.Document {
+	t := document.Table{Head: true, Columns: []document.Column{{Title: "Image", Align: true}}}
 	for _, title := range []string{"Pinned", "Kind", "Name", "Where"} {
-		t.Columns = append(t.Columns, findings.Column{Title: title, Align: true, Before: "   "})
+		t.Columns = append(t.Columns, document.Column{Title: title, Align: true, Before: "   "})
 	}
 	for _, i := range list {
 		kind := string(i.Kind)
 		if i.Guess {
 			kind += " (guess)"
 		}
-		row := findings.Cells(i.Reference(), yes(i.Pinned), kind, i.Name, i.At())
+		row := document.Cells(i.Reference(), yes(i.Pinned), kind, i.Name, i.At())
 		for _, code := range []int{0, 3, 4} {
-			row[code].Style = findings.Code
+			row[code].Style = document.Code
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	return &findings.Document{Kind: "Images", Sections: []findings.Section{{Tables: []findings.Table{t}}}}
+	return &document.Document{Kind: "Images", Sections: []document.Section{{Tables: []document.Table{t}}}}
 }
 
 // JSONKind returns the kind of the report.

@@ -11,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/compare"
+	"github.com/olmgen/olmgen/internal/document"
 	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/internal/tree"
@@ -191,9 +192,9 @@ func (d *CatalogDiff) Lead() string {
 }
 
 // Document returns the moves for people. The reviews are documents of their own.
-func (d *CatalogDiff) Document() *findings.Document {
-	out := &findings.Document{Kind: "Catalog", Title: "what the new catalog changes", Lead: d.Lead()}
-	moves := findings.Table{Columns: []findings.Column{{Title: "Place", Style: findings.Code, Place: true},
+func (d *CatalogDiff) Document() *document.Document {
+	out := &document.Document{Kind: "Catalog", Title: "what the new catalog changes", Lead: d.Lead()}
+	moves := document.Table{Columns: []document.Column{{Title: "Place", Style: document.Code, Place: true},
 		{Title: "Operator", Before: ": "}, {Title: "Updates", Before: ": "}, {Title: "Review", Below: 4}}}
 	for _, m := range d.Moves {
 		way := strings.Join(append([]string{cmp.Or(m.From, "nothing")}, m.Steps...), " -> ")
@@ -204,21 +205,21 @@ func (d *CatalogDiff) Document() *findings.Document {
 		if m.Diff != nil {
 			verdict = cmp.Or(m.Diff.Verdict, "no differences")
 		}
-		moves.Rows = append(moves.Rows, findings.Cells(fmt.Sprintf("%s:%d", m.File, m.Line), m.Object, way, verdict))
+		moves.Rows = append(moves.Rows, document.Cells(fmt.Sprintf("%s:%d", m.File, m.Line), m.Object, way, verdict))
 	}
-	said := findings.Table{Columns: []findings.Column{{Title: "Place", Style: findings.Code, Place: true},
+	said := document.Table{Columns: []document.Column{{Title: "Place", Style: document.Code, Place: true},
 		{Title: "Severity", Before: ": "}, {Title: "Object", Before: ": "}, {Title: "Finding", Before: ": "},
 		{Title: "Hint", Below: 4}}}
 	for _, f := range d.Findings {
-		row := findings.Cells(fmt.Sprintf("%s:%d", f.File, f.Line), "", f.Object, f.Message, f.Hint)
-		row[1] = findings.SeverityCell(f.Level)
+		row := document.Cells(fmt.Sprintf("%s:%d", f.File, f.Line), "", f.Object, f.Message, f.Hint)
+		row[1] = document.SeverityCell(f.Level)
 		said.Rows = append(said.Rows, row)
 	}
-	out.Sections = []findings.Section{{Tables: []findings.Table{moves, said}}}
+	out.Sections = []document.Section{{Tables: []document.Table{moves, said}}}
 	if d.Assumed {
-		out.Notes = append(out.Notes, findings.Remark{Label: "note", Text: "the tree does not say what is installed: " +
+		out.Notes = append(out.Notes, document.Remark{Label: "note", Text: "the tree does not say what is installed: " +
 			"it is what OLD leads to"})
 	}
-	out.Notes = append(out.Notes, findings.Remarks("not known", d.Unknown)...)
+	out.Notes = append(out.Notes, document.Remarks("not known", d.Unknown)...)
 	return out
 }

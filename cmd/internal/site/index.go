@@ -18,6 +18,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/document"
 	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/internal/print"
 )
@@ -28,11 +29,11 @@ type entry struct {
 	Provider                string
 	Version                 string
 	Reaches                 string // in place of chips
-	Chips                   []findings.Chip
+	Chips                   []document.Chip
 	Score                   int             // how dangerous the head is
 	Words                   []string        // that the search finds it by
 	Found                   string          // those of the words that have room on the index
-	Icon                    *findings.Image // of a moderate size
+	Icon                    *document.Image // of a moderate size
 	Modes                   string
 	Webhooks, CRDs          string
 	Tags                    string
@@ -107,14 +108,14 @@ func level(r audit.Reach) findings.Severity {
 }
 
 // chips returns what a release may reach, the worst first, or a text in their place.
-func chips(x audit.Row) (list []findings.Chip, instead string) {
+func chips(x audit.Row) (list []document.Chip, instead string) {
 	if !x.Complete {
 		return nil, "not known"
 	}
 	for _, worst := range findings.Severities {
 		for _, r := range x.Reaches {
 			if level(r) == worst {
-				list = append(list, findings.Chip{Text: groups[r.Risk], Style: findings.Style(worst)})
+				list = append(list, document.Chip{Text: groups[r.Risk], Style: document.Style(worst)})
 			}
 		}
 	}
@@ -125,8 +126,8 @@ func chips(x audit.Row) (list []findings.Chip, instead string) {
 }
 
 // legend explains the styles of the chips that a page has.
-func legend(chips [][]findings.Chip) string {
-	style := func(c findings.Chip) string { return string(c.Style) }
+func legend(chips [][]document.Chip) string {
+	style := func(c document.Chip) string { return string(c.Style) }
 	return indexPart("legend", lists.Set(slices.Concat(chips...), style))
 }
 
@@ -156,7 +157,7 @@ func count(n int) string {
 	return fmt.Sprint(n)
 }
 
-func entryOf(x *audit.Inspected, p *audit.Package, slug string, icon *findings.Image) entry {
+func entryOf(x *audit.Inspected, p *audit.Package, slug string, icon *document.Image) entry {
 	e := entry{Href: dir(slug) + "/" + indexName, Name: clean(p.Name), Version: "–", Reaches: "not known",
 		Webhooks: "–", CRDs: "–", Tags: "un"}
 	if slug != plainSlug(p.Name) {
@@ -244,7 +245,7 @@ func totals(entries []entry, report *audit.Report) []tile {
 	return out
 }
 
-func indexPage(title string, entries []entry, report *audit.Report) *findings.Document {
+func indexPage(title string, entries []entry, report *audit.Report) *document.Document {
 	room := max(leastWords, allWords/max(1, len(entries)))
 	for i := range entries {
 		e := &entries[i]
@@ -252,23 +253,23 @@ func indexPage(title string, entries []entry, report *audit.Report) *findings.Do
 	}
 	t := report.Totals
 	lead := fmt.Sprintf("%s in %s.", text.Count(len(entries), "package"), text.Count(t.Releases, "release"))
-	p := &findings.Document{Title: title, Lead: lead, Style: indexCSS, Images: true}
+	p := &document.Document{Title: title, Lead: lead, Style: indexCSS, Images: true}
 	for _, f := range filters { // without JavaScript, too
 		p.Style += fmt.Sprintf("main:has(input[data-tag=%[1]s]:checked) .index tbody tr:not(.%[1]s) "+
 			"{ display: none; }\n", f.Tag)
 	}
-	p.Sections = append(p.Sections, findings.Section{HTML: indexPart("totals", totals(entries, report)) +
-		legend(lists.Map(entries, func(e entry) []findings.Chip { return e.Chips }))})
+	p.Sections = append(p.Sections, document.Section{HTML: indexPart("totals", totals(entries, report)) +
+		legend(lists.Map(entries, func(e entry) []document.Chip { return e.Chips }))})
 	// the operators that can take over the cluster, the most dangerous first
 	cards := lists.Filter(entries, func(e entry) bool { return e.Score >= 100 })
 	slices.SortStableFunc(cards, func(a, b entry) int { return b.Score - a.Score })
 	if cards = cards[:min(len(cards), mostCards)]; len(cards) > 0 {
-		p.Sections = append(p.Sections, findings.Section{ID: "dangerous", Title: "The most dangerous operators",
+		p.Sections = append(p.Sections, document.Section{ID: "dangerous", Title: "The most dangerous operators",
 			HTML: indexPart("cards", cards)})
 	}
-	p.Sections = append(p.Sections, findings.Section{ID: "packages", Title: "All packages",
+	p.Sections = append(p.Sections, document.Section{ID: "packages", Title: "All packages",
 		HTML: indexPart("table", map[string]any{"Filters": filters, "Entries": entries})})
-	p.Sections = append(p.Sections, findings.Section{Title: "About these pages", Text: []string{
+	p.Sections = append(p.Sections, document.Section{Title: "About these pages", Text: []string{
 		"What a package may reach is that of its head: the newest release of its default channel, installed as " +
 			"olmgen render does it by default. It is not known where the catalog does not hold the objects of the " +
 			"bundle.",
@@ -276,14 +277,14 @@ func indexPage(title string, entries []entry, report *audit.Report) *findings.Do
 		"“Namespaced only” are operators that can be installed for one namespace and ask for no cluster " +
 			"permissions.",
 	},
-		Links: []findings.Link{{Text: "All data as JSON", Href: dataName}}})
+		Links: []document.Link{{Text: "All data as JSON", Href: dataName}}})
 	if len(report.Unread) > 0 {
-		table := findings.Table{Columns: findings.Columns("Release", "Why"), Full: true}
-		table.Rows = lists.Map(report.Unread, func(u audit.Unread) []findings.Cell {
-			return []findings.Cell{{Text: named(u), Style: findings.Code}, {Text: u.Error}}
+		table := document.Table{Columns: document.Columns("Release", "Why"), Full: true}
+		table.Rows = lists.Map(report.Unread, func(u audit.Unread) []document.Cell {
+			return []document.Cell{{Text: named(u), Style: document.Code}, {Text: u.Error}}
 		})
 		p.Sections = append(p.Sections,
-			findings.Section{Title: "Bundles that cannot be read", Tables: []findings.Table{table}})
+			document.Section{Title: "Bundles that cannot be read", Tables: []document.Table{table}})
 	}
 	return p
 }

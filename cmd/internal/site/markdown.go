@@ -23,7 +23,7 @@ import (
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
-	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/document"
 )
 
 // maxDescription is how much of a description is shown. The largest public one has 60 kB.
@@ -159,7 +159,7 @@ const (
 )
 
 // icon returns the icon of the package: that of its head, or of the catalog. Nil: there is none that a page may show.
-func (m *making) icon(ctx context.Context) *findings.Image {
+func (m *making) icon(ctx context.Context) *document.Image {
 	if m.head != nil && m.head.CSV != nil {
 		for _, i := range m.head.CSV.Spec.Icon {
 			if data, err := base64.StdEncoding.DecodeString(i.Data); err == nil {
@@ -177,7 +177,7 @@ func (m *making) icon(ctx context.Context) *findings.Image {
 }
 
 // safeImage returns a PNG, JPEG or GIF of moderate size, or an SVG, whatever a stranger calls it.
-func safeImage(data []byte) *findings.Image {
+func safeImage(data []byte) *document.Image {
 	if len(data) == 0 || len(data) > maxIcon {
 		return nil
 	}
@@ -185,10 +185,10 @@ func safeImage(data []byte) *findings.Image {
 		if config.Width > maxPixels || config.Height > maxPixels {
 			return nil
 		}
-		return &findings.Image{MediaType: "image/" + format, Data: data}
+		return &document.Image{MediaType: "image/" + format, Data: data}
 	}
 	if isSVG(data) {
-		return &findings.Image{MediaType: "image/svg+xml", Data: data}
+		return &document.Image{MediaType: "image/svg+xml", Data: data}
 	}
 	return nil
 }

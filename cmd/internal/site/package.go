@@ -18,6 +18,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/compare"
+	"github.com/olmgen/olmgen/internal/document"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 )
@@ -85,7 +86,7 @@ func makePackage(ctx context.Context, p *audit.Package, list []*audit.Inspected,
 	return m.out, nil
 }
 
-func (m *making) add(name string, p *findings.Document) error {
+func (m *making) add(name string, p *document.Document) error {
 	data, err := page(p)
 	m.out.files = append(m.out.files,
 		output.File{Path: path.Join(dir(m.slug), name), Data: data, Lock: dir(m.slug)})
@@ -93,11 +94,11 @@ func (m *making) add(name string, p *findings.Document) error {
 }
 
 // nav leads back: to the index and, with a path, to the page of the package.
-func (m *making) nav(toPackage string) []findings.Link {
+func (m *making) nav(toPackage string) []document.Link {
 	up := strings.Repeat("../", 2+strings.Count(toPackage, "../"))
-	out := []findings.Link{{Text: "All packages", Href: up + indexName}}
+	out := []document.Link{{Text: "All packages", Href: up + indexName}}
 	if toPackage != "" {
-		out = append(out, findings.Link{Text: clean(m.pkg.Name), Href: toPackage})
+		out = append(out, document.Link{Text: clean(m.pkg.Name), Href: toPackage})
 	}
 	return out
 }
@@ -128,8 +129,8 @@ func (m *making) compare(ctx context.Context, x *audit.Inspected) error {
 	return nil
 }
 
-func (m *making) page(icon *findings.Image) *findings.Document {
-	p := &findings.Document{Kind: "Package", Title: clean(m.pkg.Name), Nav: m.nav(""), Logo: icon, Style: packageStyle}
+func (m *making) page(icon *document.Image) *document.Document {
+	p := &document.Document{Kind: "Package", Title: clean(m.pkg.Name), Nav: m.nav(""), Logo: icon, Style: packageStyle}
 	if m.head == nil {
 		p.Lead = "No release of it can be read."
 		return p
@@ -143,7 +144,7 @@ func (m *making) page(icon *findings.Image) *findings.Document {
 		return p
 	}
 	if d := description(m.head.CSV.Spec.Description); d != "" {
-		p.Sections = append(p.Sections, findings.Section{ID: "description", Title: "Description",
+		p.Sections = append(p.Sections, document.Section{ID: "description", Title: "Description",
 			Text: []string{"As the operator's author wrote it."}, HTML: `<div class="description">` + d + `</div>`})
 	}
 	return p
@@ -167,7 +168,7 @@ func (m *making) lead() string {
 	return strings.ToUpper(headline[:1]) + headline[1:] + "."
 }
 
-func facts(list ...findings.Fact) (out []findings.Fact) {
+func facts(list ...document.Fact) (out []document.Fact) {
 	for _, f := range list {
 		if f.Text = clean(f.Text); f.Text != "" {
 			out = append(out, f)
@@ -176,49 +177,49 @@ func facts(list ...findings.Fact) (out []findings.Fact) {
 	return out
 }
 
-func (m *making) overview() findings.Section {
+func (m *making) overview() document.Section {
 	x := m.head
-	list := []findings.Fact{{Name: "Package", Text: m.pkg.Name}, {Name: "Version", Text: x.Version}}
+	list := []document.Fact{{Name: "Package", Text: m.pkg.Name}, {Name: "Version", Text: x.Version}}
 	if x.CSV != nil {
 		spec, annotations := x.CSV.Spec, x.CSV.Annotations
-		list = append(list, findings.Fact{Name: "Provider", Text: spec.Provider.Name},
-			findings.Fact{Name: "Categories", Text: annotations["categories"]},
-			findings.Fact{Name: "Keywords", Text: text.FirstOf(12, spec.Keywords)},
-			findings.Fact{Name: "Capability level", Text: annotations["capabilities"]},
-			findings.Fact{Name: "Maturity", Text: spec.Maturity},
-			findings.Fact{Name: "Least Kubernetes version", Text: spec.MinKubeVersion})
+		list = append(list, document.Fact{Name: "Provider", Text: spec.Provider.Name},
+			document.Fact{Name: "Categories", Text: annotations["categories"]},
+			document.Fact{Name: "Keywords", Text: text.FirstOf(12, spec.Keywords)},
+			document.Fact{Name: "Capability level", Text: annotations["capabilities"]},
+			document.Fact{Name: "Maturity", Text: spec.Maturity},
+			document.Fact{Name: "Least Kubernetes version", Text: spec.MinKubeVersion})
 	}
-	list = append(list, findings.Fact{Name: "Install modes", Text: strings.Join(x.InstallModes, ", ")},
-		findings.Fact{Name: "Channels", Text: strings.Join(x.Channels, ", ")},
-		findings.Fact{Name: "Default channel", Text: m.pkg.DefaultChannel},
-		findings.Fact{Name: "ClusterServiceVersion", Text: x.Name},
-		findings.Fact{Name: "Deprecated", Text: x.Deprecated},
-		findings.Fact{Name: "Support", Text: x.Phases()},
-		findings.Fact{Name: "Cannot be read", Text: x.Error},
-		findings.Fact{Name: "Holds back upgrades of OpenShift after", Text: x.MaxOpenShiftVersion},
-		findings.Fact{Name: "With " + x.Target, Text: x.Verdict.String()},
-		findings.Fact{Name: "From", Text: place(m.pkg.Source)})
-	s := findings.Section{Facts: facts(list...)}
+	list = append(list, document.Fact{Name: "Install modes", Text: strings.Join(x.InstallModes, ", ")},
+		document.Fact{Name: "Channels", Text: strings.Join(x.Channels, ", ")},
+		document.Fact{Name: "Default channel", Text: m.pkg.DefaultChannel},
+		document.Fact{Name: "ClusterServiceVersion", Text: x.Name},
+		document.Fact{Name: "Deprecated", Text: x.Deprecated},
+		document.Fact{Name: "Support", Text: x.Phases()},
+		document.Fact{Name: "Cannot be read", Text: x.Error},
+		document.Fact{Name: "Holds back upgrades of OpenShift after", Text: x.MaxOpenShiftVersion},
+		document.Fact{Name: "With " + x.Target, Text: x.Verdict.String()},
+		document.Fact{Name: "From", Text: place(m.pkg.Source)})
+	s := document.Section{Facts: facts(list...)}
 	if remedy := clean(x.Verdict.Remedy); remedy != "" {
 		s.HTML = indexPart("remedy", []string{remedy})
 	}
 	return s
 }
 
-func (m *making) may() findings.Section {
+func (m *making) may() document.Section {
 	x := m.known
-	s := findings.Section{ID: "may", Title: "What it may do"}
+	s := document.Section{ID: "may", Title: "What it may do"}
 	if x == nil {
 		s.Text = []string{"Not known."}
 		return s
 	}
-	t := findings.Table{Columns: findings.Columns("Reach", "It"), Full: true}
+	t := document.Table{Columns: document.Columns("Reach", "It"), Full: true}
 	for _, r := range x.Reaches {
-		chip := findings.Chip{Text: groups[r.Risk], Style: findings.Style(level(r))}
-		t.Rows = append(t.Rows, []findings.Cell{{Chips: []findings.Chip{chip}}, {Text: r.Text}})
+		chip := document.Chip{Text: groups[r.Risk], Style: document.Style(level(r))}
+		t.Rows = append(t.Rows, []document.Cell{{Chips: []document.Chip{chip}}, {Text: r.Text}})
 	}
 	if len(t.Rows) > 0 {
-		s.Tables, s.HTML = []findings.Table{t}, legend(lists.Map(m.list, func(x *audit.Inspected) []findings.Chip {
+		s.Tables, s.HTML = []document.Table{t}, legend(lists.Map(m.list, func(x *audit.Inspected) []document.Chip {
 			list, _ := chips(x.Row)
 			return list
 		}))
@@ -231,81 +232,81 @@ func (m *making) may() findings.Section {
 	s.Text = append(s.Text, fmt.Sprintf("Version %s, installed in %s. Findings about the bundle and its permissions: "+
 		"%s, %s, %s.", clean(x.Version), o.InstallMode, text.Count(f.Errors, "error"),
 		text.Count(f.Warnings, "warning"), text.Count(f.Notes, "note")))
-	s.Links = []findings.Link{{Text: "All permissions, and which line grants them", Href: "permissions.html"}}
+	s.Links = []document.Link{{Text: "All permissions, and which line grants them", Href: "permissions.html"}}
 	return s
 }
 
 // manyRows are more than a table shows before somebody opens it.
 const manyRows = 12
 
-func (m *making) contents() findings.Section {
+func (m *making) contents() document.Section {
 	x := m.head
-	s := findings.Section{ID: "brings", Title: "What it brings"}
+	s := document.Section{ID: "brings", Title: "What it brings"}
 	if x.Complete {
 		crds := text.Count(x.CRDs.Count, "CRD")
 		if x.CRDs.Count > 0 {
 			crds += ", " + audit.Size(x.CRDs.Bytes)
 		}
-		s.Facts = facts(findings.Fact{Name: "CRDs", Text: crds},
-			findings.Fact{Name: "Webhooks", Text: fmt.Sprintf("%d validating, %d mutating, %d conversion",
+		s.Facts = facts(document.Fact{Name: "CRDs", Text: crds},
+			document.Fact{Name: "Webhooks", Text: fmt.Sprintf("%d validating, %d mutating, %d conversion",
 				x.Webhooks.Validating, x.Webhooks.Mutating, x.Webhooks.Conversion)},
-			findings.Fact{Name: "Images", Text: fmt.Sprintf("%d by digest, %d by tag", x.Images.Digest, x.Images.Tag)},
-			findings.Fact{Name: "Kinds that OLM refuses", Text: strings.Join(x.Unsupported, ", ")})
+			document.Fact{Name: "Images", Text: fmt.Sprintf("%d by digest, %d by tag", x.Images.Digest, x.Images.Tag)},
+			document.Fact{Name: "Kinds that OLM refuses", Text: strings.Join(x.Unsupported, ", ")})
 	}
 	if x.CSV == nil {
 		return s
 	}
 	crds := x.CSV.Spec.CustomResourceDefinitions
-	s.Tables = lists.Filter([]findings.Table{apis("APIs", crds.Owned), apis("Requires", crds.Required)},
-		func(t findings.Table) bool { return len(t.Rows) > 0 })
+	s.Tables = lists.Filter([]document.Table{apis("APIs", crds.Owned), apis("Requires", crds.Required)},
+		func(t document.Table) bool { return len(t.Rows) > 0 })
 	if len(s.Tables)+len(s.Facts) == 0 {
 		s.Text = []string{"It owns no APIs."}
 	}
 	return s
 }
 
-func apis(title string, list []v1alpha1.CRDDescription) findings.Table {
-	t := findings.Table{Title: title, Columns: findings.Columns("Kind", "Version", "CRD"), Full: true,
+func apis(title string, list []v1alpha1.CRDDescription) document.Table {
+	t := document.Table{Title: title, Columns: document.Columns("Kind", "Version", "CRD"), Full: true,
 		Closed: len(list) > manyRows}
-	t.Rows = lists.Map(list, func(c v1alpha1.CRDDescription) []findings.Cell {
-		return []findings.Cell{{Text: c.Kind, Style: findings.Strong}, {Text: c.Version},
-			{Text: c.Name, Style: findings.Code}}
+	t.Rows = lists.Map(list, func(c v1alpha1.CRDDescription) []document.Cell {
+		return []document.Cell{{Text: c.Kind, Style: document.Strong}, {Text: c.Version},
+			{Text: c.Name, Style: document.Code}}
 	})
 	return t
 }
 
-func (m *making) history() findings.Section {
-	t := findings.Table{Columns: findings.Columns("Version", "Created", "Channels", "May reach", "Changed"), Full: true,
+func (m *making) history() document.Section {
+	t := document.Table{Columns: document.Columns("Version", "Created", "Channels", "May reach", "Changed"), Full: true,
 		Time: true}
 	for i, x := range m.list {
-		version := findings.Cell{Text: clean(cmp.Or(x.Version, x.Name)), Style: findings.Strong, Order: i + 1}
+		version := document.Cell{Text: clean(cmp.Or(x.Version, x.Name)), Style: document.Strong, Order: i + 1}
 		if x == m.head {
 			version.Note = "head"
 		}
 		if x.Deprecated != "" {
 			version.Note = strings.TrimPrefix(version.Note+", deprecated: "+clean(x.Deprecated), ", ")
 		}
-		changed := findings.Cell{}
+		changed := document.Cell{}
 		if d, ok := m.diffs[x]; ok {
-			changed = findings.Cell{Text: "since " + clean(cmp.Or(d.old.Version, d.old.Name)), Href: d.href,
+			changed = document.Cell{Text: "since " + clean(cmp.Or(d.old.Version, d.old.Name)), Href: d.href,
 				Note: d.headline}
 			if d.risky {
 				changed.Note += "; look at it before an upgrade"
 			}
 		}
-		may := findings.Cell{}
+		may := document.Cell{}
 		may.Chips, may.Text = chips(x.Row)
 		if !x.Complete && x != m.head {
 			may.Text = "" // as of most releases in a catalog
 		}
 		if x.Error != "" {
-			may = findings.Cell{Text: "cannot be read", Style: findings.Style(findings.Error),
+			may = document.Cell{Text: "cannot be read", Style: document.Style(findings.Error),
 				Note: clean(text.Shorten(x.Error, 200))}
 		}
-		t.Rows = append(t.Rows, []findings.Cell{version, {Text: created(x.CSV)},
+		t.Rows = append(t.Rows, []document.Cell{version, {Text: created(x.CSV)},
 			{Text: clean(strings.Join(x.Channels, ", "))}, may, changed})
 	}
-	s := findings.Section{ID: "releases", Title: "Releases", Tables: []findings.Table{t}}
+	s := document.Section{ID: "releases", Title: "Releases", Tables: []document.Table{t}}
 	if g, err := updates.NewGraph(m.pkg.Package, updates.Options{}); err == nil {
 		s.Picture, s.Beside = g.Picture(), true
 	}
@@ -335,8 +336,8 @@ func (m *making) bundle(r *audit.Release) string {
 }
 
 // install shows how the operator gets into a repository that Argo CD or Flux applies.
-func (m *making) install() findings.Section {
-	s := findings.Section{ID: "install", Title: "Install it by GitOps"}
+func (m *making) install() document.Section {
+	s := document.Section{ID: "install", Title: "Install it by GitOps"}
 	x := m.head
 	target := "operators/" + m.slug + "/"
 	render := "olmgen render " + m.bundle(x.Release)

@@ -24,6 +24,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/document"
 	"github.com/olmgen/olmgen/internal/print"
 	"github.com/olmgen/olmgen/output"
 )
@@ -105,7 +106,7 @@ const (
 	packagesDir = "packages"
 )
 
-func page(p *findings.Document) ([]byte, error) {
+func page(p *document.Document) ([]byte, error) {
 	var b bytes.Buffer
 	err := print.Document(&b, p, findings.HTML)
 	return b.Bytes(), err

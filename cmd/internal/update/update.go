@@ -19,6 +19,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/compare"
+	"github.com/olmgen/olmgen/internal/document"
 	"github.com/olmgen/olmgen/internal/predict"
 )
 
@@ -418,50 +419,50 @@ func (p patch) Formats() map[findings.Format]func(io.Writer) error {
 }
 
 // Document returns the report for people: in text some lines for each operator, otherwise a table.
-func (r *Report) Document() *findings.Document {
-	lines := findings.Section{Formats: []findings.Format{findings.Text}}
-	table := findings.Table{Columns: []findings.Column{{Title: "Operator"}, {Title: "Channel"}, {Title: "From"},
+func (r *Report) Document() *document.Document {
+	lines := document.Section{Formats: []findings.Format{findings.Text}}
+	table := document.Table{Columns: []document.Column{{Title: "Operator"}, {Title: "Channel"}, {Title: "From"},
 		{Title: "To"}, {}}}
 	for _, o := range r.Operators {
 		title := o.Name
 		if o.File != "" { // of its object in a tree
 			title = fmt.Sprintf("%s:%d: %s", o.File, o.Line, o.Name)
 		}
-		t := findings.Table{Title: title + ": " + o.statusLine(), Columns: findings.Columns("More"), Indent: 4}
+		t := document.Table{Title: title + ": " + o.statusLine(), Columns: document.Columns("More"), Indent: 4}
 		says := string(o.Status)
 		if o.Reason != "" {
 			says += ": " + o.Reason
 		}
 		steps := strings.Join(o.Steps, ", ")
 		if o.Status == Updated && o.Reason != "" {
-			t.Rows = append(t.Rows, findings.Cells(o.Reason))
+			t.Rows = append(t.Rows, document.Cells(o.Reason))
 		}
 		if len(o.Steps) > 1 {
-			t.Rows = append(t.Rows, findings.Cells("by "+steps))
+			t.Rows = append(t.Rows, document.Cells("by "+steps))
 		}
 		if len(o.Requires) > 0 {
 			also := "OLM also installs " + text.And(o.Requires)
-			t.Rows = append(t.Rows, findings.Cells(also+", which the file does not have"))
+			t.Rows = append(t.Rows, document.Cells(also+", which the file does not have"))
 			says += "; " + also
 		}
 		lines.Tables = append(lines.Tables, t)
-		table.Rows = append(table.Rows, findings.Cells(title, o.channels(), o.From, steps, says))
+		table.Rows = append(table.Rows, document.Cells(title, o.channels(), o.From, steps, says))
 	}
 	for _, m := range r.Reviews {
 		if m.Diff == nil {
-			lines.Remarks = append(lines.Remarks, findings.Remark{Label: "not reviewed",
+			lines.Remarks = append(lines.Remarks, document.Remark{Label: "not reviewed",
 				Text: m.Object + ": " + m.Unknown})
 		}
 	}
-	tables := findings.Section{Formats: []findings.Format{findings.Markdown, findings.HTML}}
+	tables := document.Section{Formats: []findings.Format{findings.Markdown, findings.HTML}}
 	if len(table.Rows) > 0 {
 		tables.Tables = append(tables.Tables, table)
 	}
-	lines.Remarks = append(lines.Remarks, lists.Map(r.Notes, func(n string) findings.Remark {
-		return findings.Remark{Label: "note", Text: n}
+	lines.Remarks = append(lines.Remarks, lists.Map(r.Notes, func(n string) document.Remark {
+		return document.Remark{Label: "note", Text: n}
 	})...)
 	tables.Remarks = lines.Remarks
-	return &findings.Document{Kind: "Update", Title: r.File, Sections: []findings.Section{lines, tables}}
+	return &document.Document{Kind: "Update", Title: r.File, Sections: []document.Section{lines, tables}}
 }
 
 func (o *Operator) channels() string {

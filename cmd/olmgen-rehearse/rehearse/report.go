@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/compare"
+	"github.com/olmgen/olmgen/internal/document"
 	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/internal/world"
@@ -219,41 +220,41 @@ func (r *Report) Meets() bool {
 }
 
 // Document returns the course, the end and the objects.
-func (r *Report) Document() *findings.Document {
-	d := &findings.Document{Kind: "Rehearsal", Title: "Rehearsal", Fold: true}
+func (r *Report) Document() *document.Document {
+	d := &document.Document{Kind: "Rehearsal", Title: "Rehearsal", Fold: true}
 	d.Lead = fmt.Sprintf("%s, %s, %s", text.Count(r.Findings.Errors, "error"),
 		text.Count(r.Findings.Warnings, "warning"), text.Count(r.Findings.Notes, "note"))
-	add := func(title string, rows [][]findings.Cell, columns ...findings.Column) {
-		d.Sections = append(d.Sections, findings.Section{Title: title,
-			Tables: []findings.Table{{Columns: columns, Rows: rows}}})
+	add := func(title string, rows [][]document.Cell, columns ...document.Column) {
+		d.Sections = append(d.Sections, document.Section{Title: title,
+			Tables: []document.Table{{Columns: columns, Rows: rows}}})
 	}
-	says := findings.Column{Title: "OLM says"}
+	says := document.Column{Title: "OLM says"}
 	for _, p := range r.Played {
-		add("Course of "+p.Name, lists.Map(p.Course.Course, func(m Moment) []findings.Cell {
-			return findings.Cells(fmt.Sprintf("%5.1f", m.Seconds), m.Line)
-		}), findings.Column{Title: "Seconds", Number: true}, says)
+		add("Course of "+p.Name, lists.Map(p.Course.Course, func(m Moment) []document.Cell {
+			return document.Cells(fmt.Sprintf("%5.1f", m.Seconds), m.Line)
+		}), document.Column{Title: "Seconds", Number: true}, says)
 		add(fmt.Sprintf("End of %s, after %.0f seconds", p.Name, p.Seconds), lists.Map(p.Final,
-			func(s Status) []findings.Cell { return findings.Cells(s.String()) }), says)
+			func(s Status) []document.Cell { return document.Cells(s.String()) }), says)
 	}
-	var objects [][]findings.Cell
+	var objects [][]document.Cell
 	for i, list := range [][]string{r.Created, r.Changed, r.Deleted} {
 		for _, o := range list {
-			objects = append(objects, findings.Cells([]string{"+", "~", "-"}[i], o))
+			objects = append(objects, document.Cells([]string{"+", "~", "-"}[i], o))
 		}
 	}
-	add("Objects", objects, findings.Columns("", "Object")...)
+	add("Objects", objects, document.Columns("", "Object")...)
 	if r.compared {
 		says := "the same"
 		if len(r.Prediction) > 0 {
 			says = "something else: see the findings"
 		}
-		add("Prediction", [][]findings.Cell{findings.Cells("olmgen check predicts " + says)}, findings.Column{})
+		add("Prediction", [][]document.Cell{document.Cells("olmgen check predicts " + says)}, document.Column{})
 	}
-	add("What a person must look at", lists.Map(r.list, func(f findings.Finding) []findings.Cell {
-		return findings.Cells(string(f.Level), f.Rule, f.Description())
-	}), findings.Columns("Level", "Rule", "Finding")...)
+	add("What a person must look at", lists.Map(r.list, func(f findings.Finding) []document.Cell {
+		return document.Cells(string(f.Level), f.Rule, f.Description())
+	}), document.Columns("Level", "Rule", "Finding")...)
 	add("What is simulated", lists.Map(append(slices.Clone(r.Simulated), text.And(r.versions())),
-		func(s string) []findings.Cell { return findings.Cells(s) }), findings.Column{})
+		func(s string) []document.Cell { return document.Cells(s) }), document.Column{})
 	return d
 }
 

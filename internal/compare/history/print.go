@@ -11,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/document"
 )
 
 // Schema is the JSON Schema of a report in JSON.
@@ -71,15 +72,15 @@ func (h *History) counts() (out []step) {
 
 // Document returns the history for people: in text a line for each topic, those that change first; in Markdown a table
 // of the releases; in HTML the chart, what each release changed, and the topics.
-func (h *History) Document() *findings.Document {
-	d := &findings.Document{Kind: "History", Title: h.title()}
-	columns := []findings.Column{{Title: "Topic", Width: utf8.RuneCountInString("permissions")}, {Title: "Value"}}
+func (h *History) Document() *document.Document {
+	d := &document.Document{Kind: "History", Title: h.title()}
+	columns := []document.Column{{Title: "Topic", Width: utf8.RuneCountInString("permissions")}, {Title: "Value"}}
 	for _, t := range h.Topics {
 		columns[0].Width = max(columns[0].Width, utf8.RuneCountInString(text.Brief(t.Title)))
 	}
-	changed, same := findings.Table{Columns: columns}, findings.Table{Columns: columns}
+	changed, same := document.Table{Columns: columns}, document.Table{Columns: columns}
 	add := func(title string, list []step) {
-		row := []findings.Cell{{Text: text.Brief(title)}, {Text: stepsText(list)}}
+		row := []document.Cell{{Text: text.Brief(title)}, {Text: stepsText(list)}}
 		switch {
 		case len(list) > 1:
 			changed.Rows = append(changed.Rows, row)
@@ -92,27 +93,27 @@ func (h *History) Document() *findings.Document {
 		add(t.Title, h.steps(i))
 	}
 	d.Sections = append(d.Sections,
-		findings.Section{Tables: []findings.Table{h.releases()}, Formats: []findings.Format{findings.Markdown}},
-		findings.Section{Picture: h.picture(), Formats: []findings.Format{findings.HTML}})
+		document.Section{Tables: []document.Table{h.releases()}, Formats: []findings.Format{findings.Markdown}},
+		document.Section{Picture: h.picture(), Formats: []findings.Format{findings.HTML}})
 	if len(changed.Rows) > 0 {
-		d.Sections = append(d.Sections, findings.Section{Title: "Changed", Tables: []findings.Table{changed},
+		d.Sections = append(d.Sections, document.Section{Title: "Changed", Tables: []document.Table{changed},
 			Formats: []findings.Format{findings.Text, findings.HTML}})
 	}
-	d.Sections = append(d.Sections, findings.Section{Title: "Releases", Tables: []findings.Table{h.changes()},
+	d.Sections = append(d.Sections, document.Section{Title: "Releases", Tables: []document.Table{h.changes()},
 		Formats: []findings.Format{findings.HTML}})
 	if len(same.Rows) > 0 {
-		d.Sections = append(d.Sections, findings.Section{Title: "The same in every release",
-			Tables: []findings.Table{same}})
+		d.Sections = append(d.Sections, document.Section{Title: "The same in every release",
+			Tables: []document.Table{same}})
 	}
-	d.Notes = findings.Remarks("note", lists.Map(h.Notes, text.Brief))
+	d.Notes = document.Remarks("note", lists.Map(h.Notes, text.Brief))
 	return d
 }
 
 // changes returns a table with a row for each release: how many permissions it has, and what it changed.
-func (h *History) changes() findings.Table {
-	t := findings.Table{Columns: []findings.Column{{Title: "Release"}, {Title: "Permissions"}, {Title: "Changed"}}}
+func (h *History) changes() document.Table {
+	t := document.Table{Columns: []document.Column{{Title: "Release"}, {Title: "Permissions"}, {Title: "Changed"}}}
 	for n, r := range h.Releases {
-		count := findings.Cell{Text: strconv.Itoa(r.Permissions)}
+		count := document.Cell{Text: strconv.Itoa(r.Permissions)}
 		var list []string
 		if n > 0 {
 			if more := r.Permissions - h.Releases[n-1].Permissions; more != 0 {
@@ -124,21 +125,21 @@ func (h *History) changes() findings.Table {
 				}
 			}
 		}
-		label := findings.Cell{Text: r.label(h), Style: findings.Strong, Order: n + 1}
-		t.Rows = append(t.Rows, []findings.Cell{label, count, {Text: strings.Join(list, "; ")}})
+		label := document.Cell{Text: r.label(h), Style: document.Strong, Order: n + 1}
+		t.Rows = append(t.Rows, []document.Cell{label, count, {Text: strings.Join(list, "; ")}})
 	}
 	return t
 }
 
 // releases returns a table with a row for each release and a column for each topic that changes. A cell names the
 // release that changed it, and those of this release are bold.
-func (h *History) releases() findings.Table {
-	t := findings.Table{Columns: []findings.Column{{Title: "Release"}, {Title: "permissions", Number: true}}}
+func (h *History) releases() document.Table {
+	t := document.Table{Columns: []document.Column{{Title: "Release"}, {Title: "permissions", Number: true}}}
 	var shown []int
 	for i, topic := range h.Topics {
 		if len(h.steps(i)) > 1 {
 			shown = append(shown, i)
-			t.Columns = append(t.Columns, findings.Column{Title: text.Brief(topic.Title)})
+			t.Columns = append(t.Columns, document.Column{Title: text.Brief(topic.Title)})
 		}
 	}
 	labels := map[string]string{}
@@ -146,11 +147,11 @@ func (h *History) releases() findings.Table {
 		labels[r.Name] = r.label(h)
 	}
 	for _, r := range h.Releases {
-		row := []findings.Cell{{Text: r.label(h)}, {Text: strconv.Itoa(r.Permissions)}}
+		row := []document.Cell{{Text: r.label(h)}, {Text: strconv.Itoa(r.Permissions)}}
 		for _, i := range shown {
-			cell := findings.Cell{Text: text.Brief(r.Cells[i].Value), Style: findings.Strong}
+			cell := document.Cell{Text: text.Brief(r.Cells[i].Value), Style: document.Strong}
 			if since := r.Cells[i].Since; since != r.Name {
-				cell = findings.Cell{Text: cell.Text + " (since " + labels[since] + ")"}
+				cell = document.Cell{Text: cell.Text + " (since " + labels[since] + ")"}
 			}
 			row = append(row, cell)
 		}

@@ -1,6 +1,11 @@
-package findings
+// Package document has the form of reports for people.
+//
+// A report that says more than findings builds a [Document]: sections of tables and remarks; no report prints a table of
+// its own. Its JSON is a type of its own, and a JSON Schema describes it.
+package document
 
 import (
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/picture"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -43,8 +48,8 @@ type Section struct {
 	ID      string // that cells refer to; lower case letters; HTML makes it of the title if it is empty
 	Title   string
 	Tables  []Table
-	Remarks []Remark // below the tables; in HTML above them
-	Formats []Format // that have the section; nil for all
+	Remarks []Remark          // below the tables; in HTML above them
+	Formats []findings.Format // that have the section; nil for all
 
 	// Only HTML has what follows.
 
@@ -99,9 +104,9 @@ type Cell struct {
 	Section string // the ID of a section that the text is about
 	Order   int    // sorts before the text
 
-	Severity Severity // of the row, in place of a style
-	Chips    []Chip   // behind the text; only HTML has them
-	Href     string   // the relative path of a page that the text is a link to
+	Severity findings.Severity // of the row, in place of a style
+	Chips    []Chip            // behind the text; only HTML has them
+	Href     string            // the relative path of a page that the text is a link to
 }
 
 // Chip is a word with the colour of its style.
@@ -133,7 +138,7 @@ func Remarks(label string, texts []string) []Remark {
 }
 
 // SeverityCell returns a cell with a severity.
-func SeverityCell(s Severity) Cell {
+func SeverityCell(s findings.Severity) Cell {
 	return Cell{Text: string(s), Order: s.Rank() + 1, Severity: s.SARIF()}
 }
 
