@@ -7,6 +7,7 @@ import (
 	"math"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"text/template"
 	"text/template/parse"
@@ -91,10 +92,7 @@ func (s *Set) bounded() (*bounded, error) {
 // charged returns a function that refuses to yield too much, before it does where that can be told.
 func (s *spent) charged(name string, f reflect.Value) any {
 	t := f.Type()
-	var in []reflect.Type
-	for p := range t.Ins() {
-		in = append(in, p)
-	}
+	in := slices.Collect(t.Ins())
 	failed := reflect.TypeFor[error]()
 	call := func(args []reflect.Value) []reflect.Value {
 		yields := 0.0

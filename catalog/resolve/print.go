@@ -201,10 +201,7 @@ func (r *Result) alternatives() document.Table {
 	t := document.Table{Title: "OLM's answer depends on chance; it can also be:", Indent: 2,
 		Columns: []document.Column{{Title: "Steps"}, {Title: "Installed", Before: "; installed: "}}}
 	for _, a := range r.Alternatives[1:] {
-		var steps []string
-		for i := range a.Steps {
-			steps = append(steps, a.Steps[i].targets())
-		}
+		steps := lists.Map(a.Steps, func(s Step) string { return s.targets() })
 		if a.Waiting != nil {
 			steps = append(steps, a.Waiting.targets())
 		}

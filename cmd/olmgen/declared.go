@@ -37,10 +37,10 @@ func fileFlag(flags *pflag.FlagSet, files *[]string) {
 }
 
 // sourcesOr takes sources as arguments, or -f in their place.
-func sourcesOr(files *[]string, max int) cobra.PositionalArgs {
+func sourcesOr(files *[]string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, given []string) error {
 		if len(*files) == 0 {
-			return args(1, max, "the bundle")(cmd, given)
+			return args(1, many, "the bundle")(cmd, given)
 		}
 		return besideFile(*files, given)
 	}

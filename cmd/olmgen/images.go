@@ -39,7 +39,7 @@ type imagesFlags struct {
 func newImages() *cobra.Command {
 	f := imagesFlags{format: findings.Text}
 	cmd := command("images SOURCE...|TREE... | -f FILE", "Which images does this operator run? List them",
-		sourcesOr(&f.source.files, many), f.run)
+		sourcesOr(&f.source.files), f.run)
 	flags := cmd.Flags()
 	formatFlag(cmd, &f.format, []findings.Format{findings.Text, findings.Tabular, findings.JSON, findings.Markdown,
 		formatMirrorSet})

@@ -202,9 +202,9 @@ func refuseSource(cmd *cobra.Command, path string) error {
 // sayDuplicates reports which objects of one name differ, in a root or between roots, and do not so in an older state,
 // which may be nil.
 func (f *treeFlags) sayDuplicates(cmd *cobra.Command, old, t *tree.Tree) {
-	list := t.Duplicates("")
+	list := t.Duplicates()
 	if old != nil {
-		before := old.Duplicates("")
+		before := old.Duplicates()
 		list = lists.Filter(list, func(d world.Duplicate) bool {
 			return !slices.ContainsFunc(before, func(o world.Duplicate) bool {
 				return d.Roots == o.Roots && world.Same(d.Object, o.Object) && world.Same(d.Other, o.Other)

@@ -43,7 +43,7 @@ type validateFlags struct {
 func newValidate() *cobra.Command {
 	f := validateFlags{}
 	cmd := command("validate SOURCE... | -f FILE", "Is this bundle right? List its mistakes",
-		sourcesOr(&f.source.files, many), f.run)
+		sourcesOr(&f.source.files), f.run)
 	flags := cmd.Flags()
 	fileFlag(flags, &f.source.files)
 	f.report.register(cmd)

@@ -59,10 +59,7 @@ func (q *question) apis() {
 	if q.form == OLMv0 || v1 && q.form == OLMv1 || len(asks) == 0 {
 		return
 	}
-	var resources []string
-	for _, a := range asks {
-		resources = append(resources, a.Resources...)
-	}
+	resources := slices.Concat(lists.Map(asks, func(a Ask) []string { return a.Resources })...)
 	q.at(q.holding(asks[0].Role), RuleAPIs, findings.Warning, asks[0].Field, fmt.Sprintf("the operator has rights "+
 		"on %s of OLM v0 (%s), and %s has none", strings.Join(lists.SortedUnique(resources), ", "), olm.Group,
 		q.form.has()),

@@ -105,11 +105,7 @@ func multi(csv *v1alpha1.ClusterServiceVersion) bool {
 func (i Install) global() bool { return slices.Contains(i.Targets, "") }
 
 func watched(installs []Install) []string {
-	var out []string
-	for _, i := range installs {
-		out = append(out, i.Targets...)
-	}
-	return lists.SortedUnique(out)
+	return lists.SortedUnique(slices.Concat(lists.Map(installs, func(i Install) []string { return i.Targets })...))
 }
 
 // namespaces names the namespaces of an instance that replaces all installations.

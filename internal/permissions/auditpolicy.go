@@ -8,6 +8,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -40,11 +41,8 @@ func (r *Report) AuditPolicy(openshift bool) ([]byte, error) {
 	if err := yaml.Unmarshal(auditPolicy, &policy); err != nil {
 		return nil, err
 	}
-	rules, _ := policy["rules"].([]any)
-	for _, rule := range rules {
-		if rule, ok := rule.(map[string]any); ok {
-			rule["users"] = text.Values(users)
-		}
+	for _, rule := range normalize.List(policy, "rules") {
+		rule["users"] = text.Values(users)
 	}
 	return manifest.Encode(policy), nil
 }

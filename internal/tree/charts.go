@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/charts"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -140,12 +141,7 @@ func withCommas(value string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(value, `\,`, ","), ",", `\,`)
 }
 
-func texts(v any) (list []string) {
-	for _, item := range olm.Items(v) {
-		list = append(list, olm.Text(item))
-	}
-	return list
-}
+func texts(v any) []string { return lists.Map(olm.Items(v), olm.Text) }
 
 // fluxRelease returns how Flux renders the chart of a HelmRelease (fluxcd/helm-controller: internal/action/install.go,
 // fluxcd/source-controller: internal/helm/chart/builder_local.go).

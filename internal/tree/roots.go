@@ -491,17 +491,14 @@ func (t *Tree) Of(c Cluster, first bool) *Tree {
 }
 
 // Hidden returns the objects that a later one of their root takes the place of.
-func (t *Tree) Hidden() (list []world.Duplicate) {
-	for _, r := range t.Roots {
-		list = append(list, r.Hidden...)
-	}
-	return lists.Unique(list)
+func (t *Tree) Hidden() []world.Duplicate {
+	return lists.Unique(slices.Concat(lists.Map(t.Roots, func(r Root) []world.Duplicate { return r.Hidden })...))
 }
 
 // Duplicates returns the objects of one name that differ, in the roots and between those of each cluster.
-func (t *Tree) Duplicates(namespace string) (list []world.Duplicate) {
+func (t *Tree) Duplicates() (list []world.Duplicate) {
 	for _, c := range t.Clusters(nil) {
-		_, found := world.Counted(c.Objects, namespace)
+		_, found := world.Counted(c.Objects, "")
 		list = append(list, slices.Concat(c.Hidden, found)...)
 	}
 	return lists.Unique(list)

@@ -3,8 +3,11 @@ package helm
 import (
 	"maps"
 	"reflect"
+	"slices"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/internal/olm/normalize"
 )
 
 // settings are what the containers of the Deployments run and ask for, by Deployment and container.
@@ -137,16 +140,7 @@ func resourcesOf(container map[string]any) any {
 
 func containers(deployment map[string]any) []map[string]any {
 	pod := dig(deployment, "spec", "template", "spec")
-	var out []map[string]any
-	for _, field := range []string{"initContainers", "containers"} {
-		list, _ := pod[field].([]any)
-		for _, x := range list {
-			if c, ok := x.(map[string]any); ok {
-				out = append(out, c)
-			}
-		}
-	}
-	return out
+	return slices.Concat(normalize.List(pod, "initContainers"), normalize.List(pod, "containers"))
 }
 
 func dig(v map[string]any, path ...string) map[string]any {

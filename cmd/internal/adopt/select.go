@@ -101,18 +101,12 @@ func (s *State) keep(kept func(*Operator) bool) *State {
 }
 
 // All returns the operators that are adopted.
-func (s *State) All() (all []*Operator) {
-	for _, g := range s.Groups {
-		all = append(all, g.Operators...)
-	}
-	return all
+func (s *State) All() []*Operator {
+	return slices.Concat(lists.Map(s.Groups, func(g *Group) []*Operator { return g.Operators })...)
 }
 
-func (s *State) notAdopted() (all []*Operator) {
-	for _, g := range s.Groups {
-		all = append(all, g.Others...)
-	}
-	return all
+func (s *State) notAdopted() []*Operator {
+	return slices.Concat(lists.Map(s.Groups, func(g *Group) []*Operator { return g.Others })...)
 }
 
 // every returns the operators that are adopted and then those that are not.

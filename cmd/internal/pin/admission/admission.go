@@ -197,10 +197,7 @@ func kind(group, name string) olm.Kind {
 }
 
 func (f Facts) check() error {
-	var all []error
-	for _, name := range f.CSVs {
-		all = append(all, checkName("a ClusterServiceVersion", name))
-	}
+	all := lists.Map(f.CSVs, func(name string) error { return checkName("a ClusterServiceVersion", name) })
 	for _, s := range f.Subscriptions {
 		what := fmt.Sprintf("the Subscription to %q in namespace %q", s.Package, s.Namespace)
 		if s.Package == "" || s.Source == "" {
@@ -233,10 +230,7 @@ func (f Facts) check() error {
 }
 
 func (e Exempt) check() error {
-	var all []error
-	for _, ns := range e.Namespaces {
-		all = append(all, checkName("the scope of the policies", ns))
-	}
+	all := lists.Map(e.Namespaces, func(ns string) error { return checkName("the scope of the policies", ns) })
 	if slices.Contains(e.Users, "") || slices.Contains(e.Groups, "") {
 		all = append(all, errors.New("an exempt user or group has no name"))
 	}

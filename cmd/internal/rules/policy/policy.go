@@ -114,7 +114,7 @@ func (p *Policy) Check(ctx context.Context, in Input) ([]findings.Finding, error
 			}
 		}
 	}
-	for _, d := range in.Tree.Duplicates("") {
+	for _, d := range in.Tree.Duplicates() {
 		found = append(found, violation{d.Object, "", d.Says(), d.Hint()}.located(ruleDuplicate, d.Level()))
 	}
 	found = append(found, operatorRights(v)...)

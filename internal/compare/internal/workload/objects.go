@@ -3,9 +3,11 @@ package workload
 import (
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/compare/change"
 	"github.com/olmgen/olmgen/internal/compare/internal/fields"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -123,9 +125,7 @@ func clientsOf(o *manifest.Object) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []any
-	for _, w := range webhooksOf(value) {
-		out = append(out, olm.Mapping(w["clientConfig"])["service"])
-	}
-	return out, nil
+	return lists.Map(normalize.List(value, "webhooks"), func(w map[string]any) any {
+		return olm.Mapping(w["clientConfig"])["service"]
+	}), nil
 }
