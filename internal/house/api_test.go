@@ -273,11 +273,7 @@ func (s signatures) tuple(t *types.Tuple) {
 
 // kept are names that stay exported although only a user of the library or a test needs them.
 var kept = map[string]string{
-	"compare/change.Kinds":     "the tests of JSON Schemas list the values",
 	"generate/olmv1.NoCerts":   "a value of Options.Certs",
-	"permissions.UserRoles":    "the recordings of a real cluster are compared with it",
-	"permissions.UsersGain":    "the recordings of a real cluster are compared with it",
-	"permissions.Whys":         "the tests of JSON Schemas list the values",
 	"source.KindDockerArchive": "a value of Source.Kind",
 	"source.KindTar":           "a value of Source.Kind",
 	"source.KindZip":           "a value of Source.Kind",
