@@ -4,8 +4,8 @@
 // [Rendered], which package [github.com/olmgen/olmgen/output] writes, checks or prints. The types below [RenderConfig]
 // are the fields of the file.
 //
-// Every option is declared once, in [Declared]: its field, flag, help text and schema. [NewFlags] returns the flags of a
-// command line, which fills a RenderConfig in the same way as a file does. [Init] writes a new RenderConfig.
+// Every option is declared once, in [Declared]: its field, flag, help text and schema. [NewFlags] returns the flags of
+// a command line, which fills a RenderConfig in the same way as a file does. [Init] writes a new RenderConfig.
 package config
 
 import (

@@ -1,7 +1,7 @@
 // Package document has the form of reports for people.
 //
-// A report that says more than findings builds a [Document]: sections of tables and remarks; no report prints a table of
-// its own. Its JSON is a type of its own, and a JSON Schema describes it.
+// A report that says more than findings builds a [Document]: sections of tables and remarks; no report prints a table
+// of its own. Its JSON is a type of its own, and a JSON Schema describes it.
 package document
 
 import (
