@@ -5,7 +5,6 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"path"
 	"strings"
 	"time"
 
@@ -84,13 +83,6 @@ func makePackage(ctx context.Context, p *audit.Package, list []*audit.Inspected,
 		m.out.source.Digest = m.head.Bundle.Digest()
 	}
 	return m.out, nil
-}
-
-func (m *making) add(name string, p *document.Document) error {
-	data, err := page(p)
-	m.out.files = append(m.out.files,
-		output.File{Path: path.Join(dir(m.slug), name), Data: data, Lock: dir(m.slug)})
-	return err
 }
 
 // nav leads back: to the index and, with a path, to the page of the package.

@@ -284,6 +284,56 @@ func TestSize(t *testing.T) {
 	}
 }
 
+// TestLargePages holds that the pages of an operator with many rules stay under 200 kB, have each of its rules once, and lead to each other.
+func TestLargePages(t *testing.T) {
+	const name, rules = "operator-with-a-name-001", 2000
+	csv := func(version string, from int) string {
+		var granted []string
+		for i := range rules {
+			granted = append(granted, fmt.Sprintf(`{"apiGroups": ["group-%04d.example.com"], "resources": ["secrets", "things"], "verbs": ["get", "list"]}`, from+i))
+		}
+		all := `{"serviceAccountName": "a", "rules": [` + strings.Join(granted, ", ") + `]}, {"serviceAccountName": "b", "rules": [` + granted[0] + `]}`
+		text := strings.ReplaceAll(fmt.Sprintf(dangerousCSV, 1), "1.0.0", version)
+		return regexp.MustCompile(`(?s)\{"serviceAccountName": "a", "rules": .*?\}\]\}`).ReplaceAllLiteralString(text, all)
+	}
+	catalog := fmt.Sprintf("schema: olm.package\nname: %[1]s\ndefaultChannel: stable\n---\nschema: olm.channel\npackage: %[1]s\nname: stable\n"+
+		"entries:\n- name: %[1]s.v1.0.0\n- {name: %[1]s.v2.0.0, replaces: %[1]s.v1.0.0}\n", name)
+	for i, version := range []string{"1.0.0", "2.0.0"} {
+		catalog += fmt.Sprintf("---\nschema: olm.bundle\npackage: %[1]s\nname: %[1]s.v%[2]s\nimage: quay.io/example/db:%[2]s\n"+
+			"properties:\n- {type: olm.package, value: {packageName: %[1]s, version: %[2]s}}\n- {type: olm.bundle.object, value: {data: %[3]s}}\n",
+			name, version, base64.StdEncoding.EncodeToString([]byte(csv(version, i*rules))))
+	}
+	s := render(t, 1, write(t, catalog))
+	links(t, s)
+	lines, pages := map[string]int{}, map[string]int{}
+	for _, f := range s.Files {
+		if path.Ext(f.Path) != ".html" {
+			continue
+		}
+		if len(f.Data) > 200_000 {
+			t.Errorf("%s has %d bytes", f.Path, len(f.Data))
+		}
+		kind, _, _ := strings.Cut(path.Base(f.Path), "_")
+		pages[kind]++
+		if strings.HasPrefix(kind, "permissions") {
+			for _, rule := range regexp.MustCompile(`group-\d{4}\.example\.com: `).FindAllString(string(f.Data), -1) {
+				lines[rule]++
+			}
+		}
+	}
+	if pages["permissions"]+pages["permissions.html"] < 3 || pages["1.0.0"] < 3 {
+		t.Errorf("the pages are not divided: %v", pages)
+	}
+	if len(lines) != rules {
+		t.Errorf("the pages have %d rules", len(lines))
+	}
+	for rule, n := range lines {
+		if want := map[bool]int{true: 2, false: 1}[rule == fmt.Sprintf("group-%04d.example.com: ", rules)]; n != want {
+			t.Errorf("%s stands on %d lines", rule, n)
+		}
+	}
+}
+
 // noise returns a PNG that is not small.
 func noise(t *testing.T, bytes int) []byte {
 	t.Helper()
