@@ -75,7 +75,15 @@ func (c *Catalog) Choose(pkg, channel, version string) (Choice, error) {
 		return Choice{}, fmt.Errorf("%s (%s)", p.faults[0].Text, p.faults[0].Place)
 	}
 	if version != "" {
-		return p.byVersion(channel, version)
+		choice, err := p.byVersion(channel, version)
+		if err != nil && slices.ContainsFunc(c.whole, func(all *Package) bool {
+			_, err := all.byVersion("", version)
+			return all.Name == p.Name && err == nil
+		}) {
+			return choice, hint(err, "it is there, and no update leads from it to the highest release: "+
+				"give its directory, or write updateGraph: semver-mode into ci.yaml")
+		}
+		return choice, err
 	}
 	choice, err := p.byHead(channel)
 	if hidden := c.newer(p.Name, choice.Bundle); hidden != nil {

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // edges returns the update graph of a package as a text.
@@ -211,6 +212,12 @@ func TestHighestOfSeveralHeads(t *testing.T) {
 	}
 	if f := fmt.Sprint(c.Faulty); len(c.Faulty) != 2 || !strings.Contains(f, "channel stable ends at its highest release, to which nothing leads from a.v1.0.0, a.v1.0.1: opm drops them") || c.Missing("a") != nil {
 		t.Error(f)
+	}
+	for version, there := range map[string]bool{"1.0.1": true, "1.0.2": false} {
+		_, err := c.Choose("a", "", version)
+		if got := strings.Contains(manifest.HintOf(err), "write updateGraph: semver-mode into ci.yaml"); err == nil || got != there {
+			t.Errorf("%s: %v, hint %q", version, err, manifest.HintOf(err))
+		}
 	}
 }
 
