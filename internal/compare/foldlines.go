@@ -328,6 +328,9 @@ func crdLines(list []CRD) []line {
 	for _, c := range list {
 		l := line{objects: []string{"CRD " + c.CRD}, change: changed, severity: c.Severity, why: text.Brief(c.Rule),
 			what: text.Shorten(withWitness(c), maxReason), at: places(c.File, c.Line), value: c.Message}
+		if c.CRD == "" {
+			l.objects = []string{"custom resources without a CRD"}
+		}
 		switch c.Rule {
 		case "crdAdded":
 			l.change = added

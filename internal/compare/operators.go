@@ -187,7 +187,7 @@ func operatorsTable(list []OperatorAnswer, folded bool) document.Table {
 	}
 	for _, alike := range groups {
 		a, release := alike[0], "new: "+alike[0].New
-		names := lists.Map(alike, func(a OperatorAnswer) string { return cmp.Or(a.Operator, "what belongs to none") })
+		names := lists.Map(alike, func(a OperatorAnswer) string { return cmp.Or(a.Operator, "no operator") })
 		switch {
 		case len(alike) > 1:
 			release = text.Count(len(alike), "operator")

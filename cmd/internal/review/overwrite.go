@@ -79,7 +79,7 @@ func Growth(report *compare.Report) string {
 	if len(report.Operators) > 0 {
 		whose = nil
 		for _, o := range report.Operators {
-			if o.Severity != findings.Info {
+			if o.Severity != findings.Info && o.Operator != "" {
 				whose = append(whose, o.Operator)
 			}
 		}
