@@ -165,7 +165,11 @@ func NotText(name string, data []byte) *Error {
 		e.Msg += ", but " + encoding
 		return e
 	}
-	if bytes.IndexByte(data, 0) >= 0 {
+	switch {
+	case bytes.HasPrefix(data, []byte("\x1f\x8b")):
+		e.Msg, e.Tip = "compressed with gzip", "unpack it with gunzip first"
+		return e
+	case bytes.IndexByte(data, 0) >= 0:
 		e.Tip = "get the file again: it is damaged, or no text"
 	}
 	for len(data) > 0 {
