@@ -156,4 +156,4 @@ func NeedsItself(b *bundle.Bundle) bool {
 }
 
 const ownCertificates = "the operator is cert-manager, which cannot make its own certificates before it runs: choose " +
-	"another provider, or create the Secrets of its Certificates by hand first"
+	"another provider (service-ca on OpenShift, user for your own), or create the Secrets of its Certificates first"

@@ -58,7 +58,7 @@ var pathProfiles = []generate.Profile{generate.ProfileSubscription, generate.Pro
 
 func (f *pathFlags) run(cmd *cobra.Command, args []string) error {
 	path, err := f.path(cmd, args[0])
-	if err != nil && len(f.catalogs) > 0 && manifest.HintOf(err) == "" {
+	if err != nil && len(f.read) > 0 && manifest.HintOf(err) == "" {
 		dir := f.catalogs[0][strings.LastIndexByte(f.catalogs[0], '=')+1:]
 		return manifest.WithHint(err, "olmgen catalog audit "+text.Shell(dir)+" lists the packages of a catalog")
 	}
@@ -142,8 +142,11 @@ func (f *pathFlags) open(cmd *cobra.Command, value, pkg string) (review.Content,
 	reader := review.ContentReader{Options: withInput(cmd, f.network)}
 	reader.Options.Only = []string{pkg}
 	read, err := reader.Read(cmd.Context(), c.Dir)
+	if err != nil {
+		return c, nil, err
+	}
 	f.read = append(f.read, read.Catalog)
-	return c, read.Catalog, err
+	return c, read.Catalog, nil
 }
 
 func readCatalog(cmd *cobra.Command, ref string, network fbc.Options) (*fbc.Catalog, error) {

@@ -201,7 +201,7 @@ func (f *renderFlags) render(cmd *cobra.Command, d declaration) (r *config.Rende
 	switch {
 	case d.output != output.Stdout:
 	case f.check != "":
-		return nil, &usageError{"--check needs a directory to compare with", "name it with -o"}
+		return nil, &usageError{"--check needs a directory to compare with", nameOutput}
 	case o.Layout != "" && o.Layout != output.LayoutFlat:
 		return nil, &usageError{"--layout needs a directory: stdout has no files", "name a directory with -o"}
 	default:

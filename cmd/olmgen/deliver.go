@@ -271,9 +271,9 @@ func (f *summaryFlags) check(dir string, checks bool) error {
 		return &usageError{"--format json cannot be given with --check, which prints a diff",
 			"leave one of them out"}
 	case f.dryRun && dir == output.Stdout:
-		return &usageError{"--dry-run needs a directory", "name it with -o"}
+		return &usageError{"--dry-run needs a directory", nameOutput}
 	case f.format == findings.JSON && dir == output.Stdout:
-		return &usageError{"--format json needs a directory: the objects go to stdout", "name it with -o"}
+		return &usageError{"--format json needs a directory: the objects go to stdout", nameOutput}
 	}
 	return nil
 }

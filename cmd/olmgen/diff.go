@@ -287,7 +287,7 @@ func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Opt
 			warn(cmd, "%v", e)
 		}
 		if err := requireObjects(t, f.crs...); err != nil {
-			return err
+			return fmt.Errorf("--crs: %w", err)
 		}
 		o.CRDs.Objects, o.Unread = t.Objects, t.Unread()
 	}
@@ -297,7 +297,7 @@ func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Opt
 			return err
 		}
 		if err := requireObjects(t, f.trees...); err != nil {
-			return err
+			return fmt.Errorf("--tree: %w", err)
 		}
 		saySkipped(cmd, t)
 		others, err := review.FromObjects(t.Objects, permissions.Operator{Name: strings.Join(f.trees, ", ")}, "")
@@ -405,7 +405,7 @@ func (f *diffFlags) readTrees(cmd *cobra.Command, sides *[2]side) (err error) {
 		}
 		if s.Ref == tree.Stdin || !s.old && f.git == "" { // of Git, both have one path, which one of them can lack
 			if err := requireObjects(s.tree, s.Ref); err != nil {
-				return fmt.Errorf("%s: %w", s.Name, err)
+				return err
 			}
 		}
 	}

@@ -2,23 +2,27 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/cmd/internal/rules/release"
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
+	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/internal/predict/upgrade"
@@ -63,6 +67,15 @@ func TestReference(t *testing.T) {
 	for _, name := range topicNames() {
 		pages["topic_"+name+".md"] = topicPage(name)
 	}
+	for _, k := range documentKinds {
+		name := "renderconfig.md" // which package config writes
+		if k.kind != config.Kind {
+			name = "schema_" + k.kind + ".md"
+			pages[name] = schemaPage(t, k.kind, k.command)
+		}
+		pages["topic_schema.md"] += "\n* [" + k.kind + "](" + name + ")"
+	}
+	pages["topic_schema.md"] += "\n"
 	pages["rules.md"] = rulesPage()
 	if *update {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -80,14 +93,14 @@ func TestReference(t *testing.T) {
 	}
 	for _, e := range entries {
 		_, ok := pages[e.Name()]
-		if !ok && (strings.HasPrefix(e.Name(), "olmgen") || strings.HasPrefix(e.Name(), "topic_")) {
-			t.Errorf("docs/reference/%s is of no command or topic: remove it", e.Name())
+		if !ok && (strings.HasPrefix(e.Name(), "olmgen") || strings.HasPrefix(e.Name(), "topic_") || strings.HasPrefix(e.Name(), "schema_")) {
+			t.Errorf("docs/reference/%s is of no command, topic or kind: remove it", e.Name())
 		}
 	}
 	for name, want := range pages {
 		got, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil || string(got) != want {
-			t.Errorf("docs/reference/%s is stale, run make docs: %v\n%s", name, err, cmp.Diff(string(got), want))
+			t.Errorf("docs/reference/%s is stale, run make docs: %v\n%s", name, err, gocmp.Diff(string(got), want))
 		}
 	}
 }
@@ -138,6 +151,83 @@ func topicPage(name string) string {
 	var b strings.Builder
 	printTopic(&b, name)
 	return "# olmgen help " + name + "\n\n```\n" + strings.TrimSpace(b.String()) + "\n```\n"
+}
+
+// schemaNode is a part of a JSON Schema.
+type schemaNode struct {
+	Title, Description string
+	Type, Const        any
+	Enum               []any
+	Ref                string `json:"$ref"`
+	Items              *schemaNode
+	Values             json.RawMessage `json:"additionalProperties"`
+	Properties         map[string]*schemaNode
+	Required           []string
+	Defs               map[string]*schemaNode `json:"$defs"`
+}
+
+// schemaPage lists the fields of a kind, by its JSON Schema.
+func schemaPage(t *testing.T, kind, command string) string {
+	t.Helper()
+	data, err := schemaOf(kind)
+	must(t, err)
+	var s schemaNode
+	must(t, json.Unmarshal(data, &s))
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n`olmgen %s` writes it. `olmgen help schema %s` prints its JSON Schema. Fields in bold are always there.\n", kind, command, kind)
+	s.writeFields(t, &b, "")
+	for _, name := range slices.Sorted(maps.Keys(s.Defs)) {
+		fmt.Fprintf(&b, "\n## %s\n", name)
+		s.Defs[name].writeFields(t, &b, "")
+	}
+	return b.String()
+}
+
+func (s *schemaNode) writeFields(t *testing.T, b *strings.Builder, below string) {
+	t.Helper()
+	if below == "" && len(s.Properties) == 0 {
+		fmt.Fprintf(b, "\n%s\n", cmp.Or(s.Description, s.typeText(t)))
+		return
+	}
+	if below == "" {
+		b.WriteString("\n| field | type | |\n|---|---|---|\n")
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		field, f := "`"+below+name+"`", s.Properties[name]
+		if slices.Contains(s.Required, name) {
+			field = "**" + field + "**"
+		}
+		fmt.Fprintf(b, "| %s | %s | %s |\n", field, f.typeText(t), strings.ReplaceAll(f.Description, "|", "\\|"))
+		f.writeFields(t, b, below+name+".")
+		if f.Items != nil {
+			f.Items.writeFields(t, b, below+name+"[].")
+		}
+	}
+}
+
+// typeText returns the type of a field in a few words.
+func (s *schemaNode) typeText(t *testing.T) string {
+	t.Helper()
+	var values schemaNode
+	if len(s.Values) > 0 && s.Values[0] == '{' {
+		must(t, json.Unmarshal(s.Values, &values))
+	}
+	name := path.Base(s.Ref)
+	switch {
+	case s.Ref != "":
+		return "[" + name + "](#" + strings.ToLower(name) + ")"
+	case s.Const != nil:
+		return fmt.Sprintf("`%v`", s.Const)
+	case len(s.Enum) > 0:
+		return "`" + strings.Join(strings.Fields(strings.Trim(fmt.Sprint(s.Enum), "[]")), "`, `") + "`"
+	case s.Items != nil:
+		return "list of " + s.Items.typeText(t)
+	case values.Type != nil || values.Ref != "":
+		return "map of " + values.typeText(t)
+	case s.Type == nil:
+		return "any"
+	}
+	return strings.Trim(fmt.Sprint(s.Type), "[]")
 }
 
 // rulesPage lists the rules of the commands that judge trees, bundles and catalogs.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
@@ -50,10 +51,12 @@ func flagError(cmd *cobra.Command, args []string, err error) error {
 	case number && value.GetFlag().Value.Type() == "bool":
 		return &usageError{name + ": " + strconv.Quote(value.GetValue()) + " is neither true nor false",
 			"write " + name + " or " + name + "=false"}
+	case readsPath(value.GetFlag()):
+		return &usageError{name + ": " + cause.Error(), joined(manifest.HintOf(err), explained(cmd, name[2:]))}
 	case manifest.HintOf(err) != "":
 		return &usageError{name + ": " + cause.Error(), manifest.HintOf(err)}
 	}
-	return &usageError{err.Error(), seeHelp(cmd)}
+	return &usageError{err.Error(), explained(cmd, name[2:])}
 }
 
 // readNamed reads a file that a flag names. wanted says what the file is, for who names another one.
@@ -96,8 +99,9 @@ func refuseTreeFlags(cmd *cobra.Command, refs []string, names ...string) error {
 
 // declaredHint returns what to do with a RenderConfig that takes the place of a bundle or a TREE.
 func declaredHint(cmd *cobra.Command, file string) string {
-	if cmd.Flags().Lookup("config") != nil {
-		return "write " + cmd.CommandPath() + " -f " + file
+	if _, rest, ok := strings.Cut(cmd.Use, "-f FILE"); ok {
+		rest, _, _ = strings.Cut(strings.TrimSuffix(rest, "]"), " [")
+		return "write " + cmd.CommandPath() + " -f " + text.Shell(file) + rest
 	}
-	return "the bundles are the sources in it; olmgen render -f " + file + " -o DIR makes a TREE of them"
+	return "the bundles are the sources in it; olmgen render -f " + text.Shell(file) + " -o DIR makes a TREE of them"
 }

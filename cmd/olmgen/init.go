@@ -79,8 +79,8 @@ func (f *initFlags) run(cmd *cobra.Command, refs []string) error {
 			}
 		}
 		if config.NeedsItself(opened.Bundle) {
-			say(cmd, findings.Note, "choose another provider in certs.provider, or create the Secrets of its "+
-				"Certificates by hand first",
+			say(cmd, findings.Note, "write certs.provider: service-ca on OpenShift, or user for your own; "+
+				"or create the Secrets of its Certificates by hand first",
 				"%s: the operator is cert-manager, which cannot make its own certificates before it runs", ref)
 		}
 		bundles = append(bundles,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -45,71 +46,81 @@ const (
 var words = map[string]struct {
 	takes []material
 	tip   string
-	same  string // of a flag
+	same  string // of a flag, or of a command whose usage line has a wider word
 }{
-	"SOURCE":  {takes: []material{aBundle}, tip: `"olmgen help sources" explains what a SOURCE is`},
-	"TREE":    {takes: inTrees, tip: `"olmgen help trees" explains what a TREE is`},
-	"PATH":    {takes: inTrees, tip: `"olmgen help trees" explains what is read`},
-	"OLD":     {takes: append(inTrees, aBundle), tip: `"olmgen help sources" and "olmgen help trees" explain both`},
+	"SOURCE": {takes: []material{aBundle}, tip: `"olmgen help sources" explains what a SOURCE is`},
+	"TREE":   {takes: inTrees, tip: `"olmgen help trees" explains what a TREE is`},
+	"PATH":   {takes: inTrees, tip: `"olmgen help trees" explains what is read`},
+	"OLD": {takes: append(inTrees, aBundle, aConfig),
+		tip: `"olmgen help sources" and "olmgen help trees" explain both`},
 	"CATALOG": {takes: []material{aCatalog, aBundle}, tip: `"olmgen help sources" explains what a CATALOG is`},
 	"DIR":     {takes: []material{aCatalog, aBundle}, tip: `"olmgen help sources" explains what is read`},
+	"POLICY":  {takes: []material{aPolicy}, tip: `"olmgen lint --list-rules" lists what a policy can ask`},
 	"DUMP":    {takes: []material{aDump}, tip: `"olmgen adopt --print-kubectl" prints the command that makes a dump`},
 	"PART":    {tip: `"olmgen catalog audit --shard" and "olmgen catalog site --shard" write parts`},
 	"FILE": {takes: []material{aConfig},
 		tip: `"olmgen init" writes a RenderConfig, "olmgen help config" explains it`},
-	"config": {same: "FILE"}, "catalog": {same: "CATALOG"}, "tree": {same: "TREE"}, "crs": {same: "TREE"},
-	"since": {same: "DUMP"}, "verify": {same: "DUMP"},
+	"RELEASES":       {tip: `"olmgen help sources" explains what is read`},
+	"olmgen history": {same: "RELEASES"}, "olmgen convert": {same: "RELEASES"},
+	"olmgen catalog diff": {same: "CATALOG"},
+	"config":              {same: "FILE"}, "catalog": {same: "CATALOG"}, "tree": {same: "TREE"}, "crs": {same: "TREE"},
+	"since": {same: "DUMP"}, "policy": {same: "POLICY"},
 }
 
-var inTrees = []material{objects, aDump, aKustomization, aChart}
+var inTrees = []material{objects, aDump, aKustomization}
 
 // wordOf returns the word of a command's usage line for what it reads.
 func wordOf(cmd *cobra.Command) string {
 	word := strings.TrimLeft(strings.TrimPrefix(cmd.Use, cmd.Name()), " [")
 	word = word[:len(word)-len(strings.TrimLeft(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"))]
-	if word == "OLD" && cmd.HasParent() && cmd.Parent().Name() == "catalog" {
-		return "CATALOG"
-	}
-	return word
+	return cmp.Or(words[cmd.CommandPath()].same, word)
 }
 
-// leading finds a command or a flag in a hint.
-var leading = lazy.Regexp(`olmgen [a-z]|(?:^|[ ("])--?[a-z]`)
+// leading finds a command or a flag in a hint, and shown what to write.
+var (
+	leading = lazy.Regexp(`olmgen [a-z]|(?:^|[ ("])--?[a-z]`)
+	shown   = lazy.Regexp(`^(?:did you mean|write|start the file with) | write oci://`)
+)
 
 // lead returns the hint of an error about a path of the command line. One that names neither a command nor a flag gets
 // what leads on: the command that reads what is there, or what explains what this command reads.
 func lead(cmd *cobra.Command, err error, said, hint string) string {
 	_, usage := errors.AsType[*usageError](err)
 	_, found := errors.AsType[*foundError](err)
-	if _, signal := errors.AsType[*signalError](err); signal || found || usage || leading().MatchString(hint) {
+	if _, signal := errors.AsType[*signalError](err); signal || found || usage && !strings.HasPrefix(said, "--") ||
+		leading().MatchString(hint) {
 		return hint
 	}
 	if errors.Is(err, syscall.ENOSPC) {
 		return noSpace(cmd)
 	}
-	at, byName := faulty(cmd, said)
+	at := faulty(cmd, said)
 	switch {
 	case at.path == "" && strings.HasPrefix(said, tree.StdinFile): // of a command that reads nothing else
 		return joined(hint, seeHelp(cmd)+": -f of olmgen render reads a RenderConfig")
-	case at.path == "":
+	case at.path == "", usage && !strings.Contains(said, ": "+at.path):
 		return hint
+	case at.path == tree.Stdin && at.word == "SOURCE":
+		return joined(hint, "- is a tar archive of a bundle; olmgen check - reads YAML")
 	}
 	known := words[at.word]
 	is, named := materialOf(at.path)
 	whole, kind := isWhole(err, said, at.path)
-	switch accepted := slices.Contains(known.takes, is); {
-	case at.path == tree.Stdin && at.word == "SOURCE":
-		return joined(hint, "- is a tar archive of a bundle; olmgen check - reads YAML")
-	case at.word == "" && kind && is != aPolicy: // what it lacks of the right kind is no next step
-		return explained(cmd, at.flag)
-	case is != "" && !accepted && at.word != "":
-		return joined(hint, reader(cmd, is, named))
-	case hint != "" || accepted && (!whole || !byName):
-		return hint // which is a next step
-	case at.word == "" && (whole || is != aPolicy):
-		return explained(cmd, at.flag)
+	other := at.word != "" && is != "" && !slices.Contains(known.takes, is)
+	if other && kind {
+		hint = "" // what it lacks of the right kind is no next step
 	}
-	return known.tip
+	switch {
+	case shown().MatchString(hint), strings.Contains(hint, " "+at.path+string(filepath.Separator)):
+		return hint
+	case other:
+		return joined(hint, reader(cmd, is, named))
+	case !whole, hint != "" && (is != "" && at.word != "" || at.word == "" && !readsPath(cmd.Flag(at.flag))):
+		return hint
+	case at.word == "":
+		return joined(hint, explained(cmd, at.flag))
+	}
+	return joined(hint, known.tip)
 }
 
 // noSpace returns what to do about a full disk.
@@ -120,12 +131,13 @@ func noSpace(cmd *cobra.Command) string {
 	return "make room there, or name another place with -o"
 }
 
-// isWhole reports whether an error is about all of a path, or about its kind alone, and not about a place in it.
+// isWhole reports whether an error is about all of a path, or about a field of its top, and not about a place in it.
+// kind says whether that field tells what it is.
 func isWhole(err error, said, path string) (whole, kind bool) {
 	e, ok := errors.AsType[*manifest.Error](err)
 	if ok && e.File == filepath.ToSlash(path) || path == tree.Stdin {
 		kind = ok && (e.Field == "kind" || e.Field == "apiVersion")
-		return !ok || e.Line == 0 || e.Syntax || e.Field == "" || kind, kind
+		return !ok || e.Line == 0 || e.Syntax || !strings.ContainsAny(e.Field, ".["), kind
 	}
 	return !inPlace().MatchString(said), false
 }
@@ -147,45 +159,75 @@ func explained(cmd *cobra.Command, flag string) string {
 	return "--" + flag + ": " + usage
 }
 
-// inputPath is a path of the command line, with the flag that names it and the word for what it is, if it has them.
-type inputPath struct{ path, flag, word string }
+// inputPath is a path of the command line, with the reference and the flag that name it and the word for what it is.
+type inputPath struct{ path, ref, flag, word string }
+
+// inputOf returns the input that a reference names. Its prefix says more than the word.
+func inputOf(ref, word string) inputPath {
+	switch {
+	case strings.HasPrefix(ref, source.KindCatalog+":"):
+		word = "CATALOG"
+	case strings.HasPrefix(ref, source.KindPackageManifest+":"):
+		word = "RELEASES"
+	}
+	return inputPath{path: cmp.Or(source.Path(ref), ref), ref: ref, word: word}
+}
 
 // faulty returns the path that an error is about: the one that it names, or the first that the command does not read.
-func faulty(cmd *cobra.Command, said string) (at inputPath, byName bool) {
+func faulty(cmd *cobra.Command, said string) inputPath {
 	var all []inputPath
-	about, rest, ok := strings.Cut(strings.TrimPrefix(said, "--"), ": ")
-	if ok = ok && cmd.Flags().Changed(about); !ok {
-		rest = strings.TrimPrefix(said, source.KindPackageManifest+":")
-	}
-	cmd.Flags().Visit(func(f *pflag.Flag) {
+	of := func(f *pflag.Flag) {
 		for _, value := range valuesOf(f) {
-			at := inputPath{value[strings.LastIndexByte(value, '=')+1:], f.Name, words[f.Name].same}
-			if all = append(all, at); ok && f.Name == about {
-				all = slices.Insert(all, 0, at)
-			}
+			at := inputOf(value[strings.LastIndexByte(value, '=')+1:], words[f.Name].same)
+			at.flag = f.Name
+			all = append(all, at)
 		}
-	})
-	for _, arg := range cmd.Flags().Args() {
-		all = append(all, inputPath{path: arg, word: wordOf(cmd)})
 	}
-	for i, at := range all {
-		begins := []string{filepath.ToSlash(at.path), at.path}
+	about, rest, _ := strings.Cut(strings.TrimPrefix(said, "--"), ": ")
+	named := cmd.Flags().Changed(about)
+	if named {
+		of(cmd.Flags().Lookup(about))
+	} else {
+		rest = said
+		cmd.Flags().Visit(func(f *pflag.Flag) {
+			if readsPath(f) {
+				of(f)
+			}
+		})
+		for _, arg := range cmd.Flags().Args() {
+			all = append(all, inputOf(arg, wordOf(cmd)))
+		}
+	}
+	for _, at := range all {
+		begins := []string{filepath.ToSlash(at.path), at.path, at.ref}
 		if at.path == tree.Stdin {
 			begins = append(begins, tree.StdinFile, "standard input")
 		}
-		if ok && i == 0 || slices.ContainsFunc(begins, func(b string) bool { return strings.HasPrefix(rest, b) }) {
-			return at, true
+		if slices.ContainsFunc(begins, func(b string) bool {
+			return strings.HasPrefix(rest, b) || strings.HasPrefix(source.Several(rest), b)
+		}) {
+			return at
 		}
 	}
 	for _, at := range all {
 		is, _ := materialOf(at.path)
 		_, err := os.Stat(at.path)
-		if (err == nil || at.path == tree.Stdin) && at.word != "" && !slices.Contains(words[at.word].takes, is) {
-			return at, false
+		other := at.word != "" && !slices.Contains(words[at.word].takes, is)
+		if named || (err == nil || at.path == tree.Stdin) && other {
+			return at
 		}
 	}
-	return inputPath{}, false
+	return inputPath{}
 }
+
+// readsPath reports whether a flag names a path that the command reads.
+func readsPath(f *pflag.Flag) bool {
+	value, _ := pflag.UnquoteUsage(f)
+	written := []string{"output", "directory", "before", "plan", "print-templates"}
+	return words[f.Name].same != "" || pathValue().MatchString(value) && !slices.Contains(written, f.Name)
+}
+
+var pathValue = lazy.Regexp(`\b(FILE|DIR|PATH|DUMP)\b`)
 
 // valuesOf returns the texts that a flag has been given.
 func valuesOf(f *pflag.Flag) []string {
@@ -206,15 +248,21 @@ func reader(cmd *cobra.Command, is material, path string) string {
 	case aBundle:
 		return "olmgen render " + quoted + " renders the bundle"
 	case aCatalog:
-		return "olmgen catalog audit " + quoted + " lists the packages of a catalog, olmgen render catalog:" + quoted +
-			" --package NAME renders one"
-	case aKustomization, aChart:
+		read := "olmgen render"
+		if wordOf(cmd) == "SOURCE" && !strings.Contains(cmd.Use, " --") {
+			read = cmd.CommandPath()
+		}
+		return "olmgen catalog audit " + quoted + " lists the packages of a catalog, " + read + " catalog:" + quoted +
+			" --package NAME reads one"
+	case aChart:
+		return "helm template " + quoted + " | olmgen check - says what OLM does with what it makes"
+	case aKustomization:
 		return "olmgen check " + quoted + " says what OLM does with what it makes"
 	case aDump:
 		return "olmgen adopt " + quoted + " makes a RenderConfig of a dump, olmgen check " + quoted +
 			" says what OLM does with it"
 	case aPolicy:
-		return "olmgen lint . --policy " + quoted + " judges a TREE by it"
+		return "olmgen lint TREE --policy " + quoted + " judges a TREE by it"
 	}
 	return "olmgen check " + quoted + " says what OLM does with it"
 }
@@ -243,7 +291,7 @@ func materialOf(path string) (is material, named string) {
 	for _, pattern := range []string{"*", "*/*"} {
 		files, _ := filepath.Glob(filepath.Join(path, pattern))
 		for _, file := range slices.DeleteFunc(files, func(f string) bool { return !source.IsManifestName(f) }) {
-			if is, named := materialOf(file); is != "" {
+			if is, named := materialOf(file); is != "" && is != aPolicy { // a tree may have that of its own
 				if is != aConfig && is != aBundle {
 					named = path
 				}
@@ -290,10 +338,18 @@ func materialIn(file string, data []byte) (first *manifest.Object, is material, 
 		return first, "", ""
 	case first.Kind == v1alpha1.ClusterServiceVersionKind && dir == "manifests":
 		return first, aBundle, "kind"
-	case strings.HasSuffix(first.Kind, "List") && first.Has("items"):
+	case strings.HasSuffix(first.Kind, "List") && hasCSV(docs[0]):
 		return first, aDump, "kind"
 	}
 	return first, objects, "kind"
+}
+
+// hasCSV reports whether a dump shows what OLM installed.
+func hasCSV(doc *manifest.Document) bool {
+	objects, err := doc.Objects()
+	return err == nil && slices.ContainsFunc(objects, func(o *manifest.Object) bool {
+		return o.Kind == v1alpha1.ClusterServiceVersionKind
+	})
 }
 
 // otherThanConfig returns an error that says what a file is that was taken for a RenderConfig; nil if it is not known.

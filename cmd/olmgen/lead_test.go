@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/base64"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -9,36 +11,39 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"sigs.k8s.io/yaml"
 )
 
 // takingPaths are the command lines of each command that reads what a person names: @ stands for it. A command without
 // any reads nothing of that kind.
 var takingPaths = map[string][]string{
-	"olmgen render":         {"@", "-f @", "bundle --mirror-map @", "bundle --profile descoped --tenants @", "bundle --config-subscription @", "bundle --templates @"},
+	"olmgen render": {"@", "dir:@", "tar:@", "zip:@", "oci-layout:@", "docker-archive:@", "catalog:@", "packagemanifest:@", "--config @", "bundle --mirror-map @", "bundle --profile descoped --tenants @", "bundle --config-subscription @", "bundle --templates @",
+		"bundle --ca-bundle @ --certs user", "bundle --only-used @ --profile plain", "bundle --verify-key @"},
 	"olmgen descope":        {"@ -o out", "bundle -o out --tenants @", "bundle -o out --tree @"},
 	"olmgen init":           {"@ -o -"},
-	"olmgen update":         {"@", "-f @", "tree --catalog @", "-f olmgen.yaml --tree @"},
-	"olmgen adopt":          {"@ -o -", "dump --since @ --verify -f olmgen.yaml", "--verify dump -f @"},
+	"olmgen update":         {"@", "--config @", "tree --catalog @", "-f olmgen.yaml --tree @", "tree --pin @"},
+	"olmgen adopt":          {"@ -o -", "dump --since @ --verify -f olmgen.yaml", "--verify dump --config @"},
 	"olmgen fn":             {"@"},
 	"olmgen convert":        {"@ -o out"},
-	"olmgen permissions":    {"@", "-f @", "tree --catalog @", "bundle --baseline @"},
-	"olmgen diff":           {"@ bundle", "bundle @", "bundle bundle --tree @", "tree tree --catalog @", "bundle bundle --crs @"},
+	"olmgen permissions":    {"@", "--config @", "tree --catalog @", "bundle --baseline @", "bundle --used @"},
+	"olmgen diff":           {"@ bundle", "bundle @", "bundle bundle --crd-rules @", "tree tree --old-catalog @", "bundle bundle --tree @", "tree tree --catalog @", "bundle bundle --crs @"},
 	"olmgen history":        {"@"},
-	"olmgen graph":          {"@", "-f @", "tree --catalog @"},
-	"olmgen check":          {"@", "tree --catalog @", "tree --baseline @"},
+	"olmgen graph":          {"@", "--config @", "tree --catalog @"},
+	"olmgen check":          {"@", "tree --catalog @", "tree --baseline @", "tree --cluster @", "tree --repo https://git.example/r=@"},
 	"olmgen lint":           {"@ --policy operate-first", "tree --policy @"},
-	"olmgen validate":       {"@", "-f @"},
-	"olmgen images":         {"@", "-f @", "bundle --mirror-map @"},
-	"olmgen installer-rbac": {"@ --installer a/b", "-f @ --installer a/b"},
+	"olmgen validate":       {"@", "--config @"},
+	"olmgen images":         {"@", "--config @", "bundle --mirror-map @"},
+	"olmgen installer-rbac": {"@ --installer a/b", "--config @ --installer a/b"},
 
 	"olmgen catalog resolve":  {"@", "tree --catalog @"},
 	"olmgen catalog path":     {"redis --catalog @"},
-	"olmgen catalog diff":     {"@ catalog", "catalog @", "catalog catalog --tree @", "catalog catalog -f @"},
+	"olmgen catalog diff":     {"@ catalog", "catalog @", "catalog catalog --tree @", "catalog catalog --config @"},
 	"olmgen catalog validate": {"@"},
 	"olmgen catalog audit":    {"@", "--tree @"},
 	"olmgen catalog site":     {"@ -o out"},
 	"olmgen catalog merge":    {"@"},
-	"olmgen catalog pin":      {"@ -o out", "-f @ -o out", "tree --catalog @ -o out"},
+	"olmgen catalog pin":      {"@ -o out", "--config @ -o out", "tree --catalog @ -o out"},
 
 	"olmgen": nil, "olmgen catalog": nil, "olmgen version": nil, "olmgen help": nil,
 }
@@ -53,8 +58,16 @@ func TestHintsLead(t *testing.T) {
 			t.Errorf("%s has no line in takingPaths", path)
 		}
 	}
+	for name := range readingFlags() {
+		if !slices.ContainsFunc(slices.Collect(maps.Values(takingPaths)), func(lines []string) bool {
+			return strings.Contains(strings.Join(lines, " "), name+" @") || name == "--repo"
+		}) {
+			t.Errorf("%s has no line in takingPaths", name)
+		}
+	}
 	entries, err := os.ReadDir(dir)
 	must(t, err)
+	tried := map[string]bool{}
 	for path, lines := range takingPaths {
 		for _, line := range lines {
 			for _, e := range append(entries, nil) {
@@ -70,10 +83,19 @@ func TestHintsLead(t *testing.T) {
 					if code == exitDone || code == exitFound {
 						return
 					}
-					is, _ := materialOf(input)
-					cmd, _, err := newRoot().Find(args)
-					must(t, err)
-					checkHint(t, known, is == "" || strings.Contains(line, "--") || slices.Contains(words[wordOf(cmd)].takes, is), strings.Join(args, " "), stdout, stderr)
+					hint := checkHint(t, known, strings.Join(args, " "), stdout, stderr)
+					for _, advised := range advice(hint, path[len("olmgen "):]+" "+line, input) {
+						if tried[advised] {
+							continue
+						}
+						tried[advised] = true
+						code, _, stderr := olmgen(strings.Fields(advised)...)
+						understood := code == exitDone || code == exitFound || strings.Contains(stderr, "olmgen: "+input+":") // a place in it
+						if !understood {
+							t.Errorf("olmgen %s: the hint leads to olmgen %s\n%s", strings.Join(args, " "), advised, stderr)
+						}
+						must(t, os.RemoveAll("out"))
+					}
 				})
 			}
 		}
@@ -93,17 +115,22 @@ func TestHintsForPipes(t *testing.T) {
 			var stdout, stderr strings.Builder
 			code := run(strings.Fields(command), strings.NewReader(string(data)), &stdout, &stderr)
 			if code == exitFailed || code == exitUsage {
-				checkHint(t, known, true, command+" < "+input, stdout.String(), stderr.String())
+				checkHint(t, known, command+" < "+input, stdout.String(), stderr.String())
 			}
 		}
 	}
 }
 
-var named = regexp.MustCompile(`olmgen(?: [a-z][a-z-]*)+|(?:^|[ ("])(--[a-z][a-z-]+|-[a-z])\b`)
+var (
+	named   = regexp.MustCompile(`olmgen(?: [a-z][a-z-]*)+|(?:^|[ ("])(--[a-z][a-z-]+|-[a-z])\b`)
+	seeOnly = regexp.MustCompile(`see olmgen[a-z -]* --help`)
+	line    = regexp.MustCompile(`^(?:write|start the file with) [a-zA-Z]+:\s?\S`) // of a file, or the same input with a prefix
+	verb    = regexp.MustCompile(` (?:lists|reads|renders|says|makes|judges|checks|has)\b|[;,"\n]`)
+)
 
-// checkHint wants one error on stderr, and a hint that names a command or a flag that exists. For what has no kind that is known, for
-// one that the command reads, and for the files of flags, it may say in words what to name.
-func checkHint(t *testing.T, known map[string]bool, nothing bool, command, stdout, stderr string) {
+// checkHint wants one error on stderr, and a hint that shows the line to write, or names a command or a flag that exists, and more
+// than --help. It returns the hint.
+func checkHint(t *testing.T, known map[string]bool, command, stdout, stderr string) string {
 	t.Helper()
 	faults, hint := 0, ""
 	for line := range strings.Lines(stderr) {
@@ -120,11 +147,8 @@ func checkHint(t *testing.T, known map[string]bool, nothing bool, command, stdou
 	if faults != 1 || stdout != "" {
 		t.Errorf("olmgen %s: %d errors, %d bytes on stdout\n%s", command, faults, len(stdout), stderr)
 	}
-	found := named.FindAllStringSubmatch(hint, -1)
-	if nothing && hint != "" && len(found) == 0 {
-		return // what to name instead
-	}
-	if !slices.ContainsFunc(found, func(at []string) bool { return !strings.HasSuffix(hint, "see "+at[0]+" --help\n") || len(found) > 2 }) {
+	found := named.FindAllStringSubmatch(seeOnly.ReplaceAllString(hint, ""), -1)
+	if len(found) == 0 && !line.MatchString(hint) {
 		t.Errorf("olmgen %s: the hint names no command and no flag\n%s", command, stderr)
 	}
 	for _, at := range found {
@@ -142,25 +166,59 @@ func checkHint(t *testing.T, known map[string]bool, nothing bool, command, stdou
 			t.Errorf("olmgen %s: there is no %s\n%s", command, strings.Join(words, " "), stderr)
 		}
 	}
+	return hint
+}
+
+// advice returns what a hint says to do with an input: the commands that name it, or the same command line with another word for it.
+func advice(hint, given, input string) (commands []string) {
+	fill := strings.NewReplacer("NS/NAME", "a/b", "NAME", "redis", "DIR", "out", "TREE", "tree", "adopt ", "adopt -o - ", "init ", "init -o - ")
+	if strings.HasPrefix(hint, "write catalog:"+input) {
+		commands = append(commands, strings.ReplaceAll(given, "@", "catalog:"+input))
+	}
+	for _, part := range strings.Split(hint, "olmgen ")[1:] {
+		command := verb.Split(part, 2)[0]
+		_, rest, _ := newRoot().Find(strings.Fields(command))
+		if slices.ContainsFunc(rest, func(word string) bool { return strings.TrimPrefix(word, "catalog:") == input }) {
+			commands = append(commands, fill.Replace(command))
+		}
+	}
+	return commands
+}
+
+// readingFlags returns the flags whose value is a path that a command reads.
+func readingFlags() map[string]bool {
+	flags := map[string]bool{}
+	for _, c := range allCommands(newRoot()) {
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if readsPath(f) {
+				flags["--"+f.Name] = true
+			}
+		})
+	}
+	return flags
+}
+
+// allCommands returns a command and all below it.
+func allCommands(cmd *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{cmd}
+	for _, c := range cmd.Commands() {
+		all = append(all, allCommands(c)...)
+	}
+	return all
 }
 
 // commandsAndFlags returns the paths of all commands, and all flags.
 func commandsAndFlags() map[string]bool {
 	known := map[string]bool{"--help": true}
-	var add func(cmd *cobra.Command)
-	add = func(cmd *cobra.Command) {
-		known[cmd.CommandPath()] = true
-		for _, name := range beginning(cmd, "") {
+	for _, c := range allCommands(newRoot()) {
+		known[c.CommandPath()] = true
+		for _, name := range beginning(c, "") {
 			known[name] = true
-			if f := cmd.Flags().Lookup(strings.TrimPrefix(name, "--")); f.Shorthand != "" {
+			if f := c.Flags().Lookup(strings.TrimPrefix(name, "--")); f.Shorthand != "" {
 				known["-"+f.Shorthand] = true
 			}
 		}
-		for _, c := range cmd.Commands() {
-			add(c)
-		}
 	}
-	add(newRoot())
 	return known
 }
 
@@ -174,23 +232,33 @@ func inputs(t *testing.T) string {
 		"spec: {name: redis, channel: stable, source: community, sourceNamespace: olm}\n"
 	const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 	const kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a.yaml]\n"
-	const catalog = "schema: olm.package\nname: redis\ndefaultChannel: stable\n---\nschema: olm.channel\npackage: redis\nname: stable\n" +
+	catalog := "schema: olm.package\nname: redis\ndefaultChannel: stable\n---\nschema: olm.channel\npackage: redis\nname: stable\n" +
 		"entries: [{name: redis.v1.0.0}]\n---\nschema: olm.bundle\npackage: redis\nname: redis.v1.0.0\nimage: quay.io/x/redis:v1\n" +
-		"properties: [{type: olm.package, value: {packageName: redis, version: 1.0.0}}]\n"
+		"properties:\n- {type: olm.package, value: {packageName: redis, version: 1.0.0}}\n"
+	manifests, err := filepath.Glob(filepath.Join(dir, "bundle", "manifests", "*"))
+	must(t, err)
+	for _, file := range manifests {
+		data, err := os.ReadFile(file)
+		must(t, err)
+		data, err = yaml.YAMLToJSON([]byte(strings.NewReplacer("memcached-operator.v0.0.1", "redis.v1.0.0", "version: 0.0.1", "version: 1.0.0").Replace(string(data))))
+		must(t, err)
+		catalog += "- {type: olm.bundle.object, value: {data: " + base64.StdEncoding.EncodeToString(data) + "}}\n"
+	}
 	csv, err := os.ReadFile(filepath.Join(dir, "bundle", csvFile))
 	must(t, err)
 	for name, text := range map[string]string{
 		"subscription.yaml": subscription, "tree/subscription.yaml": subscription, "csv.yaml": string(csv), "configmap.yaml": configMap,
 		"list.yaml":         "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimSpace(subscription), "\n", "\n  ") + "\n",
 		"policy.yaml":       "apiVersion: policy.open-cluster-management.io/v1\nkind: Policy\nmetadata: {name: p, namespace: ops}\nspec: {disabled: false, policy-templates: []}\n",
-		"limits.yaml":       "apiVersion: olmgen.dev/v1alpha1\nkind: Policy\nrules: []\n",
+		"limits.yaml":       "apiVersion: olmgen.dev/v1alpha1\nkind: Policy\nextends: [operate-first]\n",
 		"olmgen.yaml":       "apiVersion: olmgen.dev/v1alpha1\nkind: RenderConfig\ngroups:\n- namespace: ops\n  bundles: [{source: bundle}]\n",
 		"configs/prod.yaml": "apiVersion: olmgen.dev/v1alpha1\nkind: RenderConfig\ngroups:\n- namespace: ops\n  bundles: [{source: ../bundle}]\n",
 		"catalog.yaml":      catalog, "catalog/catalog.yaml": catalog,
 		"kustomization/kustomization.yaml": kustomization, "kustomization/a.yaml": configMap,
 		"chart/Chart.yaml": "apiVersion: v2\nname: a\nversion: 1.0.0\n", "chart/templates/a.yaml": configMap,
 		"mirrors.yaml": "mirrors: [{source: quay.io, mirror: r.example}]\n",
-		"empty.yaml":   "", "text": "hello\n", "text.yaml": "hello\n", "broken.yaml": "a: [1\nb: 2\n", "garbage": "\x00\xff\xfe\x01", "garbage.yaml": "\x00\xff\xfe\x01",
+		"array.json":   "[1, 2]\n", "number.json": "7\n", "sequence.yaml": "- a\n- b\n",
+		"empty.yaml": "", "text": "hello\n", "text.yaml": "hello\n", "broken.yaml": "a: [1\nb: 2\n", "garbage": "\x00\xff\xfe\x01", "garbage.yaml": "\x00\xff\xfe\x01",
 	} {
 		must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))

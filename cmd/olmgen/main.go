@@ -195,37 +195,41 @@ type usageError struct{ msg, hint string }
 func (e *usageError) Error() string { return e.msg }
 func (e *usageError) Hint() string  { return e.hint }
 
-// commands are all commands, by the names that newRoot gives them and below the headings of the help.
-var commands = []struct {
+type namedCommand struct {
 	group, name string
 	make        func() *cobra.Command
-}{
-	{"Render", "render", newRender},
-	{"Render", "descope", newDescope},
-	{"Render", "init", newInit},
-	{"Render", "update", newUpdate},
-	{"Render", "adopt", newAdopt},
-	{"Render", "fn", newFn},
-	{"Render", "convert", newConvert},
-	{"Review", "permissions", newPermissions},
-	{"Review", "diff", newDiff},
-	{"Review", "history", newHistory},
-	{"Review", "graph", newGraph},
-	{"Review", "check", newCheck},
-	{"Review", "lint", newLint},
-	{"Review", "validate", newValidate},
-	{"Review", "images", newImages},
-	{"Review", "installer-rbac", newInstallerRBAC},
-	{"Catalogs", "catalog", newCatalog},
-	{"", "version", newVersion},
+}
+
+// commands returns all commands, by the names that newRoot gives them and below the headings of the help.
+func commands() []namedCommand {
+	return []namedCommand{
+		{"Render", "render", newRender},
+		{"Render", "descope", newDescope},
+		{"Render", "init", newInit},
+		{"Render", "update", newUpdate},
+		{"Render", "adopt", newAdopt},
+		{"Render", "fn", newFn},
+		{"Render", "convert", newConvert},
+		{"Review", "permissions", newPermissions},
+		{"Review", "diff", newDiff},
+		{"Review", "history", newHistory},
+		{"Review", "graph", newGraph},
+		{"Review", "check", newCheck},
+		{"Review", "lint", newLint},
+		{"Review", "validate", newValidate},
+		{"Review", "images", newImages},
+		{"Review", "installer-rbac", newInstallerRBAC},
+		{"Catalogs", "catalog", newCatalog},
+		{"", "version", newVersion},
+	}
 }
 
 // addCommands adds the command that a command line names, or all: their flags cost more time than olmgen version needs.
 func addCommands(root *cobra.Command, args []string) {
-	chosen := commands
-	for i, c := range commands {
+	chosen := commands()
+	for i, c := range chosen {
 		if len(args) > 0 && c.name == args[0] {
-			chosen = commands[i : i+1]
+			chosen = chosen[i : i+1]
 		}
 	}
 	for _, c := range chosen {
@@ -308,7 +312,7 @@ func unknownCommand(cmd *cobra.Command, given []string) error {
 	near := text.DidYouMean(given[0], namesOf(cmd.Commands()))
 	if meant := elsewhere[given[0]]; meant != "" {
 		near = meant + ";"
-	} else if paths := pathsOf(cmd.Root(), given[0]); len(paths) > 0 {
+	} else if paths := pathsOf(newRoot(), given[0]); len(paths) > 0 {
 		near = "did you mean " + text.Or(paths) + "?"
 	}
 	return &usageError{fmt.Sprintf("unknown command %q", given[0]), strings.TrimSpace(near + " " + seeHelp(cmd))}
@@ -368,6 +372,10 @@ func nearFlag(cmd *cobra.Command, args []string, err error) string {
 		}
 	case given == "package" && strings.HasPrefix(cmd.Use, cmd.Name()+" PACKAGE"):
 		return "write the package without --package; "
+	case given == "f" && slices.Contains(words[wordOf(cmd)].takes, aConfig):
+		return "write " + text.Shell(valueIn(args, given)) + " without -f; "
+	case given == "f":
+		return declaredHint(cmd, valueIn(args, given)) + "; "
 	case len(given) < 2:
 		return ""
 	case slices.Contains(formatsOf(cmd), given):

@@ -103,6 +103,9 @@ func (f *renderFlags) registerCheck(cmd *cobra.Command) {
 	nameOnly(flags, config.TopicOutput, "format", "verbose", "prune-tenants")
 }
 
+// nameOutput is the hint where a directory is missing.
+const nameOutput = "name it with -o, or as output.directory of the RenderConfig"
+
 // checkOutput refuses what looks like kubectl's -o or a file.
 func (f *renderFlags) checkOutput(cmd *cobra.Command) error {
 	info, err := os.Stat(f.output)
@@ -111,7 +114,7 @@ func (f *renderFlags) checkOutput(cmd *cobra.Command) error {
 	case name != "" && f.check != "":
 		return &usageError{name + " cannot be given with --check, which writes nothing", "leave one of them out"}
 	case name != "" && f.output == output.Stdout:
-		return &usageError{name + " needs a directory", "name it with -o"}
+		return &usageError{name + " needs a directory", nameOutput}
 	case err == nil && info.IsDir():
 	case slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(f.output))):
 		return &usageError{fmt.Sprintf("-o %s: -o names a directory, and this looks like a file", f.output),
@@ -255,8 +258,8 @@ func readInstalls(cmd *cobra.Command, b *bundle.Bundle, dir string) ([]installs.
 		return nil, err
 	}
 	if !info.IsDir() {
-		return nil,
-			manifest.WithHint(fmt.Errorf("%s is not a directory", dir), "give the directory that holds the manifests")
+		return nil, manifest.WithHint(fmt.Errorf("%s is not a directory", dir),
+			"--tree names the directory that holds the manifests")
 	}
 	t, err := tree.Read(cmd.Context(), []string{dir}, tree.Options{Plain: true})
 	if err != nil {

@@ -159,7 +159,11 @@ func requireObjects(t *tree.Tree, paths ...string) error {
 		hint = `"olmgen help trees" explains what is read, of charts too`
 		read += ", " + strconv.Itoa(n) + " skipped: " + t.Skipped[0].Path + ": " + t.Skipped[0].Why
 	}
-	return manifest.WithHint(fmt.Errorf("no Kubernetes objects (read %s)", read), hint)
+	where := ""
+	if len(paths) > 0 {
+		where = strings.Replace(text.FirstOf(3, paths), tree.Stdin, tree.StdinFile, 1) + ": "
+	}
+	return manifest.WithHint(fmt.Errorf("%sno Kubernetes objects (read %s)", where, read), hint)
 }
 
 // enumValue is a flag that takes one of a few words.

@@ -4,7 +4,7 @@ import "testing"
 
 // A command is found by the name that it has in commands.
 func TestCommands(t *testing.T) {
-	for _, c := range commands {
+	for _, c := range commands() {
 		root := newRoot(c.name)
 		found, _, err := root.Find([]string{c.name})
 		if err != nil || found.Name() != c.name {
@@ -14,7 +14,7 @@ func TestCommands(t *testing.T) {
 			t.Errorf("%s: %d commands are made", c.name, n)
 		}
 	}
-	if n := len(newRoot().Commands()); n != len(commands)+2 {
+	if n := len(newRoot().Commands()); n != len(commands())+2 {
 		t.Errorf("%d commands", n)
 	}
 }

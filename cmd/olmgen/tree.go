@@ -175,7 +175,7 @@ func (f *treeFlags) checkRepos() error {
 	for _, value := range f.repos {
 		address, _, _ := strings.Cut(value, "=")
 		if _, ok := f.addresses[repos.Normal(address)]; !ok {
-			hint := "the tree names no other repository"
+			hint := "leave out --repo: the tree names no other repository"
 			if known := slices.Sorted(maps.Values(f.addresses)); len(known) > 0 {
 				hint = "it names " + text.FirstOf(mostFields, known)
 			}

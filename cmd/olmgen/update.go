@@ -47,7 +47,8 @@ type updateFlags struct {
 
 func newUpdate() *cobra.Command {
 	f := updateFlags{format: findings.Text}
-	cmd := command("update [PATH...]", "Take operators to their next versions, in files", args(0, many, ""), f.run)
+	cmd := command("update [PATH...|-f FILE]", "Take operators to their next versions, in files",
+		args(0, many, ""), f.run)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.file, "config", "f", defaultConfig, "`FILE` to update, a RenderConfig")
 	flags.StringArrayVar(&f.catalogs, "catalog", nil,

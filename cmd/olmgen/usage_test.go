@@ -54,7 +54,7 @@ func TestUsageErrors(t *testing.T) {
 		{"render a --helm-crds crds", "olmgen: --helm-crds: has no effect with layout flat\nhint: leave it out: it is for layout helm\n"},
 		{"render a -n Bad_NS", "olmgen: --namespace: \"Bad_NS\" is not a valid namespace name\nhint: use lower-case letters, digits and -\n"},
 		{"render a -n ''", "olmgen: --namespace is empty\nhint: give a value, or leave it out\n"},
-		{"render a --target-namespaces a,,b", "olmgen: invalid argument \"a,,b\" for \"--target-namespaces\" flag: an item of the list is empty\nhint: see olmgen render --help\n"},
+		{"render a --target-namespaces a,,b", "olmgen: invalid argument \"a,,b\" for \"--target-namespaces\" flag: an item of the list is empty\nhint: olmgen help placement explains --target-namespaces\n"},
 		{"render a --strict=yes", "olmgen: --strict: \"yes\" is neither true nor false\nhint: write --strict or --strict=false\n"},
 		{"render a --create-namespace=yes", "olmgen: --create-namespace: \"yes\" is neither true nor false\nhint: write --create-namespace or --create-namespace=false\n"},
 		{"render ''", "olmgen: an argument is empty\nhint: see olmgen render --help\n"},
@@ -88,6 +88,9 @@ func TestUsageErrors(t *testing.T) {
 		{"ls", "olmgen: unknown command \"ls\"\nhint: olmgen catalog audit CATALOG lists the packages of a catalog; see olmgen --help\n"},
 		{"catalog list", "olmgen: unknown command \"list\"\nhint: olmgen catalog audit CATALOG lists the packages of a catalog; see olmgen catalog --help\n"},
 		{"uninstall", "olmgen: unknown command \"uninstall\"\nhint: olmgen changes no cluster: olmgen render BUNDLE | kubectl delete -f -; see olmgen --help\n"},
+		{"catalog render x", "olmgen: unknown command \"render\"\nhint: did you mean olmgen render? see olmgen catalog --help\n"},
+		{"diff -f olmgen.yaml", "olmgen: unknown shorthand flag: 'f' in -f\nhint: write olmgen.yaml without -f; see olmgen diff --help\n"},
+		{"check -f olmgen.yaml", "olmgen: unknown shorthand flag: 'f' in -f\nhint: the bundles are the sources in it; olmgen render -f olmgen.yaml -o DIR makes a TREE of them; see olmgen check --help\n"},
 		{"audit a", "olmgen: unknown command \"audit\"\nhint: did you mean olmgen catalog audit? see olmgen --help\n"},
 		{"version x", "olmgen: one argument too many: \"x\"\nhint: write olmgen version; see olmgen version --help\n"},
 	} {
@@ -122,7 +125,7 @@ func TestEmptyFlags(t *testing.T) {
 			}
 		})
 	}
-	for _, c := range commands {
+	for _, c := range commands() {
 		for _, cmd := range newRoot(c.name).Commands() {
 			if cmd.Name() == c.name {
 				check(cmd)

@@ -310,7 +310,8 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	if f.policy == "" {
-		return &usageError{"--policy is missing", "name a file, or operate-first"}
+		return &usageError{"--policy is missing", "name a file, or operate-first, whose rules " +
+			"\"olmgen lint --list-rules --policy operate-first\" lists"}
 	}
 	p, err := f.load()
 	if err != nil {

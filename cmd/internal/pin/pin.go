@@ -182,7 +182,7 @@ func (m *maker) read(ctx context.Context) (in *Input, err error) {
 		return nil, UnknownError(unknown)
 	case in.empty():
 		return nil, manifest.WithHint(fmt.Errorf("%s: no Subscription, OperatorPolicy "+
-			"or ClusterExtension", m.options.Name), "name the files of one cluster")
+			"or ClusterExtension", m.options.Name), "name the files of one cluster, or a RenderConfig with -f")
 	}
 	return in, nil
 }
