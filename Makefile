@@ -147,7 +147,7 @@ conformance: ## Compare with what OLM made in real clusters ($$OLMGEN_CORPUS, $$
 	@test -n "$$OLMGEN_CORPUS" -a -n "$$OLMGEN_ORACLE" || { echo "set OLMGEN_CORPUS and OLMGEN_ORACLE"; exit 1; }
 	$(GO) test ./golden ./generate/olmv1 -run TestConformance -count=1 -v | grep -v '^=== '
 
-GENERATED_TESTS := ^(TestReference|TestStatements|TestSchema|TestSchemaPage|TestPage|TestNoisePage|TestKubeTypes|TestPicture|TestConfigSchema)$$
+GENERATED_TESTS := ^(TestReference|TestStatements|TestSchema|TestSchemaFiles|TestSchemaPage|TestPage|TestNoisePage|TestKubeTypes|TestPicture|TestConfigSchema)$$
 GENERATED := ./cmd/olmgen ./config ./internal/compare ./internal/compare/crds ./internal/compare/history ./cmd/internal/adopt ./cmd/internal/rules/policy ./internal/permissions ./internal/predict ./templates ./internal/fit ./internal/olm/versions ./internal/house -run '$(GENERATED_TESTS)'
 docs: ## Write what is generated: docs/reference, config/schema.json, docs/reference/renderconfig.md
 	$(GO) test $(GENERATED) -update
