@@ -27,7 +27,7 @@ func (f *usedFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.files, "used", nil,
 		"compare with what the audit log in `FILE` shows to be used, or - for stdin; may be repeated")
 	flags.StringArrayVar(&f.accounts, "account", nil,
-		"the name that an account has in the log, as `OLD=NEW`, by [NAMESPACE/]NAME each; may be repeated")
+		"another name that an account has in the log, as `OLD=NEW`, by [NAMESPACE/]NAME each; may be repeated")
 	flags.BoolVar(&f.policy, "audit-policy", false,
 		"print the audit policy that records what --used needs; with --openshift-version as the APIServer of OpenShift")
 	place(flags, topicFindings, "used", "account", "audit-policy")

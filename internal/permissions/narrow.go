@@ -2,6 +2,7 @@ package permissions
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -39,9 +40,9 @@ func (n Narrowing) Roles(objects []*manifest.Object) (map[*manifest.Object]manif
 		return nil, manifest.WithHint(fmt.Errorf("the audit log has events of %s, and %d are asked for",
 			text.Count(days, "day"), n.Days), "give a longer log, or all its files")
 	}
-	out := map[*manifest.Object]manifest.Edit{}
+	out, kept := map[*manifest.Object]manifest.Edit{}, map[rbac.Atom]bool{}
 	for _, role := range r.objects.Roles {
-		left, whole, err := n.role(r, log, role)
+		left, whole, err := n.role(r, log, role, kept)
 		if err != nil {
 			return nil, err
 		}
@@ -50,10 +51,17 @@ func (n Narrowing) Roles(objects []*manifest.Object) (map[*manifest.Object]manif
 				Change: func(v map[string]any) { v["rules"] = rbac.Values(rbac.Rules(left)) }}
 		}
 	}
+	for _, a := range n.Keep {
+		if !kept[a] {
+			return nil, manifest.WithHint(fmt.Errorf("no role of these accounts grants %q, so it cannot be kept",
+				a.Verb+" "+strings.TrimSuffix(a.Resource+"."+a.Group, ".")), "write it as a role grants it, or leave it out")
+		}
+	}
 	return out, nil
 }
 
-// accountsOf returns the accounts that have a role; none for one that others than accounts have, or may have.
+// accountsOf returns the accounts that have a role; none for one that others than accounts of the operator have, or may
+// have.
 func (r *Report) accountsOf(log *used.Log, role *rbac.Role) (out []rbac.Account) {
 	if role.Object == nil || role.ForUsers() || isAggregated(role) || len(role.Selectors) > 0 {
 		return nil
@@ -64,7 +72,7 @@ func (r *Report) accountsOf(log *used.Log, role *rbac.Role) (out []rbac.Account)
 		}
 		for _, s := range b.Subjects {
 			a, ok := rbac.AccountOf(s)
-			if !ok {
+			if !ok || r.missing[accountSubject(a)] && log.Of(a).Events == 0 {
 				return nil
 			}
 			out = lists.Add(out, a)
@@ -83,7 +91,7 @@ func (r *Report) accountsOf(log *used.Log, role *rbac.Role) (out []rbac.Account)
 }
 
 // role returns what is left of a role, and whether that is all. A ClusterRole may be bound anywhere.
-func (n Narrowing) role(r *Report, log *used.Log, role *rbac.Role) (left []rbac.Atom, whole bool, err error) {
+func (n Narrowing) role(r *Report, log *used.Log, role *rbac.Role, kept map[rbac.Atom]bool) (left []rbac.Atom, whole bool, err error) {
 	var all []rbac.Atom
 	var has rbac.Index[bool]
 	for _, a := range r.accountsOf(log, role) {
@@ -102,7 +110,7 @@ func (n Narrowing) role(r *Report, log *used.Log, role *rbac.Role) (left []rbac.
 		}
 		u.match()
 		for _, a := range n.Keep {
-			u.need(a, role.Namespace, "kept on request")
+			kept[a] = u.keep(a, "kept on request") || kept[a]
 		}
 		all = append(all, lists.Map(u.rights, func(g granted) rbac.Atom { return g.atom })...)
 		for _, h := range u.needed() {

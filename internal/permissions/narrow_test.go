@@ -213,3 +213,44 @@ func TestNarrowedRolesAllowWhatWasUsed(t *testing.T) {
 		t.Errorf("%d roles are narrowed, %d requests are denied, %d behind the authorizer", narrowed, denied, behind)
 	}
 }
+
+// What is to be kept stays in each right that has a part of it, and nothing else does.
+func TestKeep(t *testing.T) {
+	g := grants{"a": {{Verbs: []string{"get", "list"}, APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"x", "y"}},
+		{Verbs: []string{"get", "delete"}, APIGroups: []string{"apps", "batch"}, Resources: []string{"*"}}}, "": {}}
+	log := g.event(1, request{verb: "create", resource: "none", namespace: "a"})
+	for keep, want := range map[rbac.Atom]string{
+		{Verb: "*", Resource: "secrets"}:                         `["get" "list"] [""] ["secrets"] ["x" "y"]`,
+		{Verb: "get", Resource: "*", Group: "*"}:                 `["get"] [""] ["secrets"] ["x" "y"], ["get"] ["apps" "batch"] ["*"] []`,
+		{Verb: "delete", Resource: "deployments", Group: "apps"}: `["delete"] ["apps"] ["deployments"] []`,
+		{Verb: "delete", Resource: "jobs", Group: "bat"}:         `error`,
+	} {
+		objects := g.objects()
+		edits, err := permissions.Narrowing{Keep: []rbac.Atom{keep},
+			Read: func(l *used.Log) error { return l.Read("log", strings.NewReader(log+shown)) }}.Roles(objects)
+		got := "error"
+		if err == nil {
+			o, err := objects[0].Edit(edits[objects[0]])
+			var role rbacv1.Role
+			if err == nil {
+				_, err = o.Into(&role)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var rules []string
+			for _, r := range role.Rules {
+				rules = append(rules, fmt.Sprintf("%q %q %q %q", r.Verbs, r.APIGroups, r.Resources, r.ResourceNames))
+			}
+			got = strings.Join(rules, ", ")
+		}
+		if got != want {
+			t.Errorf("%v: %s, not %s", keep, got, want)
+		}
+	}
+}
+
+// shown are requests of somebody else, so that a log shows what reads.
+const shown = `{"auditID":"2","stage":"ResponseComplete","verb":"get","stageTimestamp":"2026-11-02T10:00:02.000001Z"}
+{"auditID":"3","stage":"ResponseComplete","verb":"list","stageTimestamp":"2026-11-02T10:00:02.000001Z"}
+{"auditID":"4","stage":"ResponseComplete","verb":"watch","stageTimestamp":"2026-11-02T10:00:02.000001Z"}`

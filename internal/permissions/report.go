@@ -53,6 +53,8 @@ type Report struct {
 	scopes  danger.Scopes
 	objects *rbac.Objects
 	missing map[Subject]bool // the accounts that are bound and not among the objects
+
+	logNames map[rbac.Account][]rbac.Account // in audit logs, beside their own
 }
 
 // Operator is what the report is about. All of it is empty for a tree.

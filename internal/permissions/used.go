@@ -29,7 +29,7 @@ type Usage struct {
 // AccountUse is what one account uses of what it has.
 type AccountUse struct {
 	Account   Subject  `json:"account"`
-	LogName   string   `json:"logName,omitempty"` // its namespace/name in the log, where it differs
+	LogName   string   `json:"logName,omitempty"` // its other names in the log, NAMESPACE/NAME each
 	Events    int      `json:"events"`            // with a decision of the authorizer
 	Levels    []string `json:"levels"`
 	Stages    []string `json:"stages"`
@@ -38,7 +38,7 @@ type AccountUse struct {
 	Used      []Item   `json:"used"`      // what requests asked for, and the rule that allows it
 	Kept      []Item   `json:"kept"`      // without a request of its own; Follows is why it may be needed
 	Denied    []Item   `json:"denied"`    // asked for, and not granted
-	Elsewhere []Item   `json:"elsewhere"` // allowed by what is not among the objects
+	Elsewhere []Item   `json:"elsewhere"` // allowed by a group, or by what is not among the objects
 	Needed    []Item   `json:"needed"`    // used or kept: what narrowed rules would be
 	Notes     []string `json:"notes"`
 }
@@ -89,17 +89,16 @@ func (r *Report) Account(name string) (Subject, error) {
 	return Subject{}, manifest.WithHint(fmt.Errorf("several accounts %s", text.Brief(name)), "write NAMESPACE/NAME")
 }
 
-// NewLog returns an empty log about the accounts of the report. Names are those that have another name in the log: that
-// name, with the namespace of the account if it has none, and the account.
+// NewLog returns an empty log about the accounts of the report. Names are those that have other names in the log, too:
+// such a name, with the namespace of the account if it has none, and the account. A name that another account has in
+// the log is not that of its own account there.
 func (r *Report) NewLog(names [][2]string) (*used.Log, error) {
-	accounts := map[rbac.Account]rbac.Account{}
-	for _, s := range r.Accounts {
-		accounts[s.account()] = s.account()
-	}
-	if len(accounts) == 0 {
+	if len(r.Accounts) == 0 {
 		return nil, manifest.WithHint(errors.New("there is no ServiceAccount to compare the audit log with"),
 			"leave it out")
 	}
+	r.logNames = map[rbac.Account][]rbac.Account{}
+	taken := map[rbac.Account]bool{}
 	for _, pair := range names {
 		s, err := r.Account(pair[1])
 		if err != nil {
@@ -109,7 +108,15 @@ func (r *Report) NewLog(names [][2]string) (*used.Log, error) {
 		if !ok {
 			namespace, name = s.Namespace, pair[0]
 		}
-		accounts[s.account()] = rbac.Account{Namespace: namespace, Name: name}
+		old := rbac.Account{Namespace: namespace, Name: name}
+		taken[old], r.logNames[s.account()] = true, lists.Add(r.logNames[s.account()], old)
+	}
+	accounts := map[rbac.Account][]rbac.Account{}
+	for _, s := range r.Accounts {
+		accounts[s.account()] = r.logNames[s.account()]
+		if !taken[s.account()] {
+			accounts[s.account()] = append(slices.Clone(r.logNames[s.account()]), s.account())
+		}
 	}
 	log := used.NewLog(accounts)
 	for _, i := range r.Permissions {
@@ -171,6 +178,17 @@ func (u *usage) need(a rbac.Atom, place, why string) (first *granted) {
 		}
 	}
 	return first
+}
+
+// keep marks the parts of all rights that another right has in common with them. It reports whether there are any.
+func (u *usage) keep(a rbac.Atom, why string) (found bool) {
+	for i := range u.rights {
+		if part, ok := rbac.Common(u.rights[i].atom, a); ok {
+			u.rights[i].mark(part, why)
+			found = true
+		}
+	}
+	return found
 }
 
 // match marks all rights that are needed. It returns what is used by a right, and by none.
@@ -349,9 +367,7 @@ func (u *usage) compare(items []Item) AccountUse {
 			out.Kept = append(out.Kept, i)
 		}
 	}
-	if u.a.Name != s.account() {
-		out.LogName = u.a.Name.String()
-	}
+	out.LogName = strings.Join(lists.Map(u.report.logNames[s.account()], rbac.Account.String), ", ")
 	return out
 }
 

@@ -65,7 +65,7 @@ type event struct {
 func (e *event) asked() Asked {
 	if e.ObjectRef == nil {
 		path := e.RequestURI
-		if u, err := url.Parse(path); err == nil {
+		if u, err := url.ParseRequestURI(path); err == nil {
 			path = u.Path
 		}
 		return Asked{Atom: rbac.Atom{Verb: e.Verb, IsURL: true, URL: path}}
@@ -83,17 +83,39 @@ func (e *event) asked() Asked {
 
 // event adds an event.
 func (l *Log) event(e *event) {
-	a := l.accounts[e.User.Username]
-	if !l.seen(e.Verb, e.StageTimestamp) || a == nil {
-		return // a is nil for somebody else, who names the account or acts as it
+	if !l.seen(e.Verb, e.StageTimestamp) {
+		return
 	}
+	for _, a := range l.accounts[e.User.Username] {
+		e.add(a)
+	}
+	if e.ImpersonatedUser == nil || !e.allowed() {
+		return
+	}
+	for _, a := range l.accounts[e.ImpersonatedUser.Username] {
+		a.note(e.asked(), Use{Needed: KeptActs})
+		e.implies(a, e.asked())
+		e.gives(a, e.asked())
+	}
+}
+
+// allowed reports whether the authorizer allows the request. An export may have dropped the annotations: it asks before
+// an object is looked for or changed (Kubernetes: apiserver/pkg/server/config.go, DefaultBuildHandlerChain).
+func (e *event) allowed() bool {
+	code := e.ResponseStatus.Code
+	return e.Annotations.Decision == "allow" || e.Annotations.Decision == "" &&
+		(code/100 == 2 || slices.Contains([]int{101, 404, 409, 410, 415, 422}, code))
+}
+
+// add adds an event of an account.
+func (e *event) add(a *Account) {
 	mark(a.Levels, e.Level)
 	mark(a.Stages, e.Stage)
 	if e.Stage == "RequestReceived" {
 		a.Early++ // the event has neither a decision nor the impersonated user yet
 		return
 	}
-	k, decision := e.asked(), e.Annotations.Decision // apiserver: pkg/endpoints/filters/authorization.go
+	k := e.asked()
 	impersonate, failed := e.failed()
 	switch {
 	case failed:
@@ -102,11 +124,13 @@ func (l *Log) event(e *event) {
 		for _, k := range e.impersonates() {
 			a.note(k, Use{Allowed: true})
 		}
-	case decision == "forbid":
+	case e.Annotations.Decision == "forbid": // apiserver: pkg/endpoints/filters/authorization.go
 		a.note(k, Use{Denied: true})
-	case decision == "allow", decision == "" && e.ResponseStatus.Code/100 == 2:
+	case e.allowed():
 		by := e.Annotations.Reason
 		a.note(k, Use{Allowed: true, By: strings.ToValidUTF8(by[:min(len(by), 256)], "")})
+		a.Reviews = a.Reviews || k.Verb == "create" && k.Group == "authorization.k8s.io" &&
+			strings.HasPrefix(k.Resource, "self")
 		e.implies(a, k)
 		e.gives(a, k)
 	default:
@@ -136,10 +160,6 @@ func (e *event) implies(a *Account, k Asked) {
 		with("list", KeptList)
 	case k.Verb == "get" && pod == "pods" && slices.Contains([]string{"exec", "attach", "portforward"}, sub):
 		with("create", KeptStream)
-	case !k.writes():
-		return
-	case k.Group == "authorization.k8s.io" && strings.HasPrefix(k.Resource, "self"):
-		a.Reviews = true
 	}
 	if k.Verb == "create" || !k.writes() {
 		return

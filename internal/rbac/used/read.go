@@ -3,6 +3,7 @@ package used
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -57,7 +58,7 @@ func (l *Log) read(r io.Reader) error {
 	items, id := bytes.Index(head, []byte(`"items"`)), bytes.Index(head, []byte(`"auditID"`))
 	list := bytes.HasPrefix(head, []byte("{")) && items >= 0 && (id < 0 || items < id)
 	if list || bytes.HasPrefix(first, []byte("[")) || string(bytes.TrimSpace(first)) == "{" {
-		return l.readDocuments(b, list)
+		return l.readDocuments(b)
 	}
 	return l.readLines(b)
 }
@@ -99,25 +100,46 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readDocuments reads events wherever lines end: those in arrays, and outside of a list the documents themselves.
-func (l *Log) readDocuments(r io.Reader, list bool) error {
+// readDocuments reads events wherever lines end: the documents, and what they list in arrays or in a field items.
+func (l *Log) readDocuments(r io.Reader) error {
 	in := &bounded{r: r}
 	d := jsontext.NewDecoder(in, lenient)
 	var plain bytes.Buffer
+	add := func(v jsontext.Value, err error) error {
+		plain.Reset()
+		if err = cmp.Or(err, json.Compact(&plain, v)); err == nil {
+			l.line(plain.Bytes())
+		}
+		return err
+	}
+	var document []byte // without its items
+	items := false
 	for {
-		in.left = 2 * mostLine
-		parent, _ := d.StackIndex(d.StackDepth())
+		in.left = 2*mostLine - len(document)
+		depth, next := d.StackDepth(), d.PeekKind()
+		parent, length := d.StackIndex(depth)
 		var err error
-		if d.PeekKind() == '{' && (parent == '[' || d.StackDepth() == 0 && !list) {
-			var v jsontext.Value
-			if v, err = d.ReadValue(); err == nil {
-				plain.Reset()
-				if err = json.Compact(&plain, v); err == nil {
-					l.line(plain.Bytes())
-				}
+		switch {
+		case next == '{' && parent == '[':
+			err = add(d.ReadValue())
+		case next == '"' && depth == 1 && parent == '{' && length%2 == 0:
+			var name, value jsontext.Value
+			if name, err = d.ReadValue(); err != nil || string(name) == `"items"` {
+				items = err == nil
+				break
 			}
-		} else {
+			document = append(append(append(document, ','), name...), ':')
+			value, err = d.ReadValue()
+			document = append(document, value...)
+		default:
 			_, err = d.ReadToken()
+			switch {
+			case next == '{' && depth == 0:
+				document, items = document[:0], false
+			case next == '}' && depth == 1 && err == nil && len(document) > 0 && !items:
+				document[0] = '{'
+				err = add(append(document, '}'), nil)
+			}
 		}
 		switch {
 		case errors.Is(err, io.EOF) && d.StackDepth() == 0:
@@ -190,7 +212,7 @@ func (l *Log) names(line []byte) bool {
 			return false
 		}
 		line = line[at:]
-		if end := bytes.IndexAny(line[:min(len(line), 512)], `"\`); end >= 0 && l.accounts[string(line[:end])] != nil {
+		if end := bytes.IndexAny(line[:min(len(line), 512)], `"\`); end >= 0 && len(l.accounts[string(line[:end])]) > 0 {
 			return true
 		}
 		line = line[len(userField):]
@@ -202,7 +224,7 @@ var lenient = jsonv2.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.Al
 
 // decode reads an event, or those in an object, an array or a text. It reports whether there is one.
 func (l *Log) decode(data []byte, depth int) (found bool) {
-	if data = bytes.TrimSpace(data); depth > 4 || len(data) == 0 || !bytes.Contains(data, userField) {
+	if data = bytes.TrimSpace(data); depth > 6 || len(data) == 0 || !bytes.Contains(data, userField) {
 		return false
 	}
 	var inside []jsontext.Value

@@ -33,17 +33,16 @@ type Log struct {
 	Skipped int      `json:"skipped"`        // lines that have no event, or one that is too large
 	Gaps    []string `json:"gaps,omitempty"` // hours without an event of anybody, as FROM/TO
 
-	verbs, hours map[string]bool // of all users
-	accounts     map[string]*Account
+	verbs, hours map[string]bool       // of all users
+	accounts     map[string][]*Account // by the name of the user
 	of           map[rbac.Account]*Account
 	known        map[string]bool // names and namespaces that rights name
 }
 
 // Account is what one account asked for.
 type Account struct {
-	Name   rbac.Account // in the log
-	Events int          // with a decision of the authorizer
-	Early  int          // of the stage RequestReceived, which is before the decision
+	Events int // with a decision of the authorizer
+	Early  int // of the stage RequestReceived, which is before the decision
 	Levels map[string]bool
 	Stages map[string]bool
 
@@ -82,18 +81,18 @@ type Given struct {
 	Place string
 }
 
-// NewLog returns an empty log about accounts, each with its name in the log.
-func NewLog(accounts map[rbac.Account]rbac.Account) *Log {
+// NewLog returns an empty log about accounts, each with its names in the log.
+func NewLog(accounts map[rbac.Account][]rbac.Account) *Log {
 	l := &Log{Files: []string{}, verbs: map[string]bool{}, hours: map[string]bool{}, known: map[string]bool{},
-		accounts: map[string]*Account{}, of: map[rbac.Account]*Account{}}
-	for account, name := range accounts {
-		a := l.accounts[name.User()]
-		if a == nil {
-			a = &Account{Name: name, Levels: map[string]bool{}, Stages: map[string]bool{}, Asked: map[Asked]Use{},
-				Owned: map[[2]string]bool{}, Params: map[string]bool{}, kinds: map[Asked]int{},
-				given: map[string]bool{}, known: l.known}
+		accounts: map[string][]*Account{}, of: map[rbac.Account]*Account{}}
+	for account, names := range accounts {
+		a := &Account{Levels: map[string]bool{}, Stages: map[string]bool{}, Asked: map[Asked]Use{},
+			Owned: map[[2]string]bool{}, Params: map[string]bool{}, kinds: map[Asked]int{}, given: map[string]bool{},
+			known: l.known}
+		l.of[account] = a
+		for _, name := range names {
+			l.accounts[name.User()] = append(l.accounts[name.User()], a)
 		}
-		l.accounts[name.User()], l.of[account] = a, a
 	}
 	return l
 }
@@ -177,6 +176,8 @@ const (
 	KeptList = "clients list what they watch"
 	// Kubernetes: pkg/registry/core/pod/rest/authorize.go
 	KeptStream = "who enters a pod by a websocket needs it"
+	// OpenShift: openshift-apiserver asks for roles and bindings as the user who asks it
+	KeptActs = "somebody acts as the account by impersonation"
 	// Kubernetes: plugin/pkg/admission/gc/gc_admission.go
 	KeptOwner  = "who changes owner references needs it"
 	KeptOwners = "who changes owner references needs it, and the log has no bodies"

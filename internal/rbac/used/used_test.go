@@ -21,9 +21,13 @@ const event = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata"
 	`"objectRef":{"resource":"pods","apiVersion":"v1"},"responseStatus":{"code":200},` +
 	`"stageTimestamp":"2026-11-02T10:00:01.000001Z","annotations":{"authorization.k8s.io/decision":"allow"}}`
 
+func newLog() *used.Log {
+	return used.NewLog(map[rbac.Account][]rbac.Account{manager: {manager}})
+}
+
 func read(t *testing.T, r io.Reader) (*used.Log, error) {
 	t.Helper()
-	l := used.NewLog(map[rbac.Account]rbac.Account{manager: manager})
+	l := newLog()
 	return l, l.Read("log", r)
 }
 
@@ -45,7 +49,8 @@ func TestForms(t *testing.T) {
 		"in a field": `{"time":1,"log":{"event":` + event + `}}`, "in a text": fmt.Sprintf(`{"message":%q}`, event),
 		"a list whose kind is last": fmt.Sprintf(`{"apiVersion":"audit.k8s.io/v1","items":[%s],"kind":"EventList"}`, event),
 		"in a list in a field":      fmt.Sprintf(`{"time":1,"events":[%s]}`, event), "an export, indented": fmt.Sprintf("{\n \"log\": %s\n}", indented),
-		"a byte-order mark": "\ufeff" + event, "empty lines": "\n\n" + event + "\n\n",
+		"in a list of texts in fields": fmt.Sprintf(`{"records":[{"properties":{"log":%q}}]}`, event),
+		"a byte-order mark":            "\ufeff" + event, "empty lines": "\n\n" + event + "\n\n",
 	} {
 		l, err := read(t, strings.NewReader(log))
 		if err != nil {
@@ -57,6 +62,49 @@ func TestForms(t *testing.T) {
 		if !a.Asked[want].Allowed || a.Events != 1 {
 			t.Errorf("%s: %d events, %v", name, a.Events, a.Asked)
 		}
+	}
+}
+
+// Documents of different forms stand in one file.
+func TestMixedForms(t *testing.T) {
+	list := fmt.Sprintf(`{"kind":"EventList","apiVersion":"audit.k8s.io/v1","metadata":{},"items":[%s]}`+"\n", event)
+	for _, log := range []string{list + event, list + list, event + "\n" + list, "[" + event + "]\n" + event, list + "[" + event + "]", list + "{}\n" + event} {
+		if l, err := read(t, strings.NewReader(log)); err != nil || l.Of(manager).Events != 2 || l.Events != 2 {
+			t.Errorf("%v, %d events of %s", err, l.Of(manager).Events, log)
+		}
+	}
+}
+
+// A request that somebody makes as the account needs the right of the account, and is no request of its own.
+func TestActsAs(t *testing.T) {
+	as := strings.NewReplacer(`"system:serviceaccount:ns:manager"}`, `"admin"},"impersonatedUser":{"username":"system:serviceaccount:ns:manager"}`)
+	l, err := read(t, strings.NewReader(as.Replace(event)))
+	a, want := l.Of(manager), used.Asked{Atom: rbac.Atom{Resource: "pods", Verb: "list"}}
+	if use := a.Asked[want]; err != nil || use.Needed == "" || use.Allowed || a.Events != 0 {
+		t.Errorf("%v, %+v, %d events", err, use, a.Events)
+	}
+	l, err = read(t, strings.NewReader(strings.Replace(as.Replace(event), `"allow"`, `"forbid"`, 1)))
+	if err != nil || len(l.Of(manager).Asked) != 0 {
+		t.Errorf("%v, %v", err, l.Of(manager).Asked)
+	}
+}
+
+// Without annotations, the code of the answer tells whether the authorizer allowed the request.
+func TestWithoutAnnotations(t *testing.T) {
+	for code, allowed := range map[string]bool{"200": true, "101": true, "404": true, "409": true, "422": true,
+		"401": false, "403": false, "429": false, "500": false, "503": false} {
+		l, err := read(t, strings.NewReader(strings.NewReplacer(`,"annotations":{"authorization.k8s.io/decision":"allow"}`, "", "200", code).Replace(event)))
+		if err != nil || (l.Of(manager).Events == 1) != allowed {
+			t.Errorf("%s: %v, %d events", code, err, l.Of(manager).Events)
+		}
+	}
+}
+
+// The path of a request may begin with two slashes.
+func TestPath(t *testing.T) {
+	l, err := read(t, strings.NewReader(strings.NewReplacer(`"objectRef":{"resource":"pods","apiVersion":"v1"},`, "", "/api/v1/pods", "//metrics").Replace(event)))
+	if want := (used.Asked{Atom: rbac.Atom{Verb: "list", IsURL: true, URL: "//metrics"}}); err != nil || !l.Of(manager).Asked[want].Allowed {
+		t.Errorf("%v, %v", err, l.Of(manager).Asked)
 	}
 }
 
@@ -134,7 +182,7 @@ func TestBounded(t *testing.T) {
 
 // A name that a right depends on is held, however many others there are.
 func TestKnown(t *testing.T) {
-	l := used.NewLog(map[rbac.Account]rbac.Account{manager: manager})
+	l := newLog()
 	l.Know([]string{"x4000"})
 	if err := l.Read("log", &many{left: 5000, line: strings.Replace(event, `"resource":"pods"`, `"resource":"pods","name":"x%d"`, 1) + "\n"}); err != nil {
 		t.Fatal(err)
@@ -158,7 +206,7 @@ func TestDeniedImpersonation(t *testing.T) {
 
 // Hours without an event are gaps, in whichever order files are read. Days are those with events.
 func TestGaps(t *testing.T) {
-	l := used.NewLog(map[rbac.Account]rbac.Account{manager: manager})
+	l := newLog()
 	for _, hour := range []string{"05T10:59", "02T10:00", "02T11:30", "02T09:59"} {
 		if err := l.Read(hour, strings.NewReader(strings.Replace(event, "02T10:00", hour, 1))); err != nil {
 			t.Fatal(err)
