@@ -82,12 +82,13 @@ func (r *Report) accountsOf(log *used.Log, role *rbac.Role) (out []rbac.Account)
 	if len(out) > 0 || kind != "required" && kind != "optional" {
 		return out
 	}
-	for _, s := range r.Accounts { // an administrator binds the role to one of them
-		if len(r.Accounts) == 1 || log.Of(s.account()).Events > 0 {
-			out = append(out, s.account())
-		}
+	// An administrator binds the role to the account whose name is in that of the role, unless that is too long.
+	all := lists.Filter(r.Accounts, func(s Subject) bool { return !r.missing[s] })
+	named := lists.Filter(all, func(s Subject) bool { return strings.Contains(role.Name, s.Name+"-"+kind) })
+	if len(named) > 0 {
+		all = named
 	}
-	return out
+	return lists.Map(all, Subject.account)
 }
 
 // role returns what is left of a role, and whether that is all. A ClusterRole may be bound anywhere.

@@ -11,6 +11,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/component-helpers/auth/rbac/validation"
 
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/rbac/used"
@@ -246,6 +247,32 @@ func TestKeep(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%v: %s, not %s", keep, got, want)
+		}
+	}
+}
+
+// A descoped role that nothing binds is for the account that its name ends with. Without a decision about that one, there
+// is nothing to narrow it by, whatever the log shows of other accounts.
+func TestUnboundRoleIsForOneAccount(t *testing.T) {
+	g := grants{"a": {}, "": {{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"pods"}}}}
+	log := g.event(1, request{verb: "get", resource: "pods", namespace: "a"})
+	read := func(l *used.Log) error { return l.Read("log", strings.NewReader(log+shown)) }
+	for name, want := range map[string]string{
+		"a.manager-required": "", "a.operator-manager-required-cluster": "", "a.runner-required": "ServiceAccount a/runner",
+		"a.manager-runner-optional-pods": "ServiceAccount a/runner", "a.4z8x": "ServiceAccount a/runner"} {
+		meta := func(name string) map[string]any { return map[string]any{"name": name, "namespace": "a"} }
+		account := func(name string) *manifest.Object {
+			return manifest.New(map[string]any{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta(name)})
+		}
+		kind := "required"
+		if strings.Contains(name, "optional") {
+			kind = "optional"
+		}
+		role := manifest.New(map[string]any{"apiVersion": rbacv1.GroupName + "/v1", "kind": "ClusterRole", "rules": rbac.Values(g[""]),
+			"metadata": map[string]any{"name": name, "labels": map[string]any{olm.LabelDescoped: kind}}})
+		_, err := permissions.Narrowing{Read: read}.Roles([]*manifest.Object{account("manager"), account("runner"), role})
+		if (err == nil) != (want == "") || err != nil && !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -193,7 +193,7 @@ func (e *event) gives(a *Account, k Asked) {
 	known := json.Unmarshal(e.RequestObject, &body) == nil
 	patched := k.Verb == "patch" && // one of JSON names the field by its path
 		(bytes.Contains(e.RequestObject, []byte("ownerRef")) || bytes.Contains(e.RequestObject, []byte(`"/metadata"`)))
-	if len(body.Metadata.OwnerReferences) > 0 || patched {
+	if a.Full = a.Full || len(a.Owned) >= mostAsked; !a.Full && (len(body.Metadata.OwnerReferences) > 0 || patched) {
 		a.Owned[[2]string{k.Group, k.Resource}] = true
 	}
 	if k.Group == "admissionregistration.k8s.io" && strings.Contains(k.Resource, "admissionpolic") {
