@@ -132,8 +132,15 @@ func (s *catalogSet) openShift(path string) string {
 
 // catalog judges a catalog by itself.
 func (s *catalogSet) catalog(dir string) {
+	added := map[string]bool{} // packages whose bundles are added when the catalog is built
+	for _, p := range s.committed[dir].Packages {
+		if len(p.Bundles) == 0 && s.own.Packages[p.Name] != nil {
+			added["Package "+p.Name] = true
+			s.say("%s has no bundle of %s: it is not a whole catalog", dir, p.Name)
+		}
+	}
 	s.list = append(s.list, lists.Filter(resolve.Validate(s.committed[dir]), func(f findings.Finding) bool {
-		return f.Level != findings.Note
+		return f.Level != findings.Note && (f.Rule != "no-bundle" || !added[f.Object])
 	})...)
 	if release := s.openShift(dir); release == "" || source.CompareVersions(release, "4.17") < 0 {
 		return

@@ -293,6 +293,10 @@ func TestCatalogsOfOperator(t *testing.T) {
 			"template.yaml:6: warning: Channel a/stable: gone: a.v1.0.0 [entry-removed]",
 			"template.yaml:6: note: Channel a/stable: new: a.v1.1.0 [entry-added]",
 			"template.yaml:10: note: Channel a/stable: the head is a.v1.1.0, was a.v1.0.0 [head-moved]"}},
+		{"a catalog that its own bundle is added to", own("").set("catalog/a.yaml", graph1+
+			"---\nschema: olm.package\nname: b\ndefaultChannel: x\n---\nschema: olm.channel\npackage: b\nname: x\nentries: [{name: b.v1.0.0}]\n").
+			replace("catalog/bundles/a.yaml", "package: a", "package: b").
+			replace("catalog/bundles/a.yaml", "a.v1.0.0", "b.v1.0.0").replace("catalog/bundles/a.yaml", "packageName: a", "packageName: b"), nil},
 		{"a catalog that is no YAML", own("  replaces: a.v1.0.0\n").set("catalog/a.yaml", "schema: olm.package\nname: [\n"), []string{
 			"catalog: error: not read: catalog/a.yaml:2: document that starts in line 1: did not find expected node content [schema]"}},
 	} {

@@ -9,10 +9,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/blang/semver/v4"
+
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -78,7 +81,7 @@ func Check(ctx context.Context, root string, o validate.Options, helm charts.Ren
 		if err := c.bundle(x); err != nil {
 			return nil, 0, err
 		}
-		found, looked, err := rights(ctx, x, r, helm)
+		found, looked, err := rights(ctx, x, newest, r, helm)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -116,6 +119,9 @@ func (c *checker) add(found []findings.Finding, looked []string) {
 	}
 }
 
+// placeholder is what a program fills in before a bundle is built.
+var placeholder = lazy.Regexp(`\$\{\w+\}|\{\{.*\}\}`)
+
 // open reads a bundle. It returns nil for one that is refused, which is a finding.
 func (c *checker) open(dir string) (*opened, error) {
 	src, err := source.Open(c.ctx, dir, source.Options{})
@@ -125,6 +131,10 @@ func (c *checker) open(dir string) (*opened, error) {
 	b, err := bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true})
 	if e, ok := errors.AsType[*manifest.Error](err); ok && e.Err != nil {
 		return nil, err
+	}
+	if err != nil && placeholder().MatchString(err.Error()) {
+		c.add(nil, []string{fmt.Sprintf("%s is not looked at: it is a template: %v", filepath.ToSlash(dir), err)})
+		return nil, nil
 	}
 	if err != nil {
 		c.list = append(c.list, validate.Located(src, validate.Refused(err))...)
@@ -184,11 +194,17 @@ func (c *checker) bundle(x *opened) error {
 	return nil
 }
 
-// releases returns the oldest and the newest known release of OpenShift that a bundle is for.
+// releases returns the oldest and the newest known release of OpenShift that a bundle is for: not those of later
+// minor versions than its olm.maxOpenShiftVersion.
 func (c *checker) releases(x *opened) (clusters []fit.Cluster) {
 	said := x.bundle.Annotations[olm.AnnotationOpenShiftVersions]
 	first, last, err := olm.OpenShiftCatalogs(said)
 	var known []string
+	if text, bad := fit.OfBundle(x.bundle).MaxOpenShift(); bad == nil && text != "" {
+		if max, bad := semver.ParseTolerant(text); bad == nil && max.GE(first) && max.LT(last) {
+			last = max
+		}
+	}
 	if err == nil {
 		known = lists.Map(versions.Within(versions.OpenShift, first, last), versions.Release.Number)
 	}

@@ -62,13 +62,18 @@ type side struct {
 type pod struct{ name, account string }
 
 // rights compares what a bundle grants with what others in the repository do: all accounts of an operator together, in
-// the cluster and in namespaces. The texts say what was looked at.
-func rights(ctx context.Context, x *opened, r *repository, helm charts.Renderer) (
+// the cluster and in namespaces. What grants rights on APIs of another one of the bundles that are released, and on none
+// of this one, is not compared. The texts say what was looked at.
+func rights(ctx context.Context, x *opened, released []*opened, r *repository, helm charts.Renderer) (
 	list []findings.Finding, looked []string, err error) {
 	mine, err := ofBundle(x.bundle, x.dir)
 	if err != nil {
 		return nil, nil, err
 	}
+	if len(mine.pods) == 0 { // as of a bundle that only requires others
+		return nil, []string{fmt.Sprintf("%s runs nothing: its rights are compared with nothing", x.bundle.CSV.Name)}, nil
+	}
+	apis, wanted := apisOf(x, released)
 	others := slices.Concat(r.granting, r.roles)
 	files, left := map[string]bool{}, map[string][]string{} // what is not compared, by the reason
 	for _, other := range others {
@@ -76,7 +81,7 @@ func rights(ctx context.Context, x *opened, r *repository, helm charts.Renderer)
 		if ctx.Err() != nil || files[name] {
 			continue
 		}
-		their, why, err := ofOther(ctx, x.bundle, mine, r.root, other, helm)
+		their, why, err := ofOther(ctx, apis, wanted, mine, r.root, other, helm)
 		switch {
 		case err != nil:
 			list = append(list, notCompared(name, why, err))
@@ -107,6 +112,18 @@ func rights(ctx context.Context, x *opened, r *repository, helm charts.Renderer)
 	}
 	findings.Sort(list)
 	return list, looked, ctx.Err()
+}
+
+// apisOf returns the APIs that tell what is of a bundle: a right on one is wanted; or, for a bundle without an API, a
+// right on one of another bundle is not.
+func apisOf(x *opened, released []*opened) (apis []*bundle.CRD, wanted bool) {
+	if len(x.bundle.CRDs) > 0 {
+		return x.bundle.CRDs, true
+	}
+	for _, other := range released {
+		apis = append(apis, other.bundle.CRDs...)
+	}
+	return apis, false
 }
 
 func isRole(file string) bool { return filepath.Base(file) == roleFile }
@@ -178,11 +195,15 @@ func ofBundle(b *bundle.Bundle, ref string) (*side, error) {
 	return x, nil
 }
 
-// ofOther returns what something beside the bundle grants, or why that is not compared. With an error, which says why
+// ofOther returns what something beside the bundle grants, or why that is not compared: it has to grant a right on one
+// of some APIs if that is wanted, else on none. With an error, which says why
 // nobody knows what it grants, the text is the remedy.
-func ofOther(ctx context.Context, b *bundle.Bundle, mine *side, root, other string, helm charts.Renderer) (
-	x *side, why string, err error) {
-	groups := lists.Unique(lists.Map(b.CRDs, func(c *bundle.CRD) string { return c.Group }))
+func ofOther(ctx context.Context, apis []*bundle.CRD, wanted bool, mine *side, root, other string,
+	helm charts.Renderer) (x *side, why string, err error) {
+	var groups []string
+	if wanted {
+		groups = lists.Unique(lists.Map(apis, func(c *bundle.CRD) string { return c.Group }))
+	}
 	s := compare.State{Name: filepath.ToSlash(other)}
 	chart := first(other, chartFile) != ""
 	switch {
@@ -214,12 +235,20 @@ func ofOther(ctx context.Context, b *bundle.Bundle, mine *side, root, other stri
 		operators := x.operators(mine, !chart)
 		x.wants = lists.Filter(x.holds, func(i permissions.Item) bool { return operators[i.Subject.Name] })
 	}
-	if !slices.ContainsFunc(x.wants, func(i permissions.Item) bool {
-		return len(groups) == 0 || slices.ContainsFunc(groups, func(g string) bool { return rbac.Has(i.APIGroups, g) })
-	}) {
+	if slices.ContainsFunc(x.wants, func(i permissions.Item) bool { return onAny(apis, i) }) != wanted {
 		return nil, foreign, nil
 	}
 	return x, "", nil
+}
+
+// onAny reports whether an item is a right on one of some APIs, or on a subresource of one.
+func onAny(apis []*bundle.CRD, i permissions.Item) bool {
+	return slices.ContainsFunc(apis, func(c *bundle.CRD) bool {
+		return rbac.Has(i.APIGroups, c.Group) && slices.ContainsFunc(i.Resources, func(resource string) bool {
+			plural, _, _ := strings.Cut(resource, "/")
+			return plural == rbac.All || plural == c.Plural
+		})
+	})
 }
 
 // operators returns the names of the accounts that the operator has: those of the bundle, and those of pods whose

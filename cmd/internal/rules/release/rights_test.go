@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/olmgen/olmgen/bundle"
@@ -189,7 +190,7 @@ func TestRights(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list, looked, err := rights(t.Context(), &opened{dir: "bundle", bundle: b}, r, asWritten{})
+			list, looked, err := rights(t.Context(), &opened{dir: "bundle", bundle: b}, nil, r, asWritten{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -207,6 +208,53 @@ func TestRights(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// Of several operators in a repository, each is compared with what grants it rights on its own APIs, also where they are
+// in one API group. An operator without an API is compared with what is of no other one.
+func TestRightsOfSeveralOperators(t *testing.T) {
+	t.Chdir(t.TempDir())
+	role := func(resource string) string {
+		return fmt.Sprintf("apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r}\nrules:\n"+
+			"- {apiGroups: [cache.example.com], resources: [%s, %[1]s/status], verbs: [get]}\n", resource)
+	}
+	r := &repository{root: "."}
+	for _, resource := range []string{"memcacheds", "redises", "others"} {
+		if err := os.Mkdir(resource, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		r.roles = append(r.roles, filepath.Join(resource, roleFile))
+		if err := os.WriteFile(filepath.Join(resource, roleFile), []byte(role(resource)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bundleOf := func(crds ...string) *opened {
+		x := &opened{dir: "bundle", bundle: &bundle.Bundle{CSV: &v1alpha1.ClusterServiceVersion{}}}
+		for _, plural := range crds {
+			x.bundle.CRDs = append(x.bundle.CRDs, &bundle.CRD{Group: "cache.example.com", Plural: plural})
+		}
+		return x
+	}
+	memcached, redis, none := bundleOf("memcacheds"), bundleOf("redises"), bundleOf()
+	for _, test := range []struct {
+		of   *opened
+		want []string
+	}{{memcached, []string{"memcacheds"}}, {redis, []string{"redises"}}, {none, []string{"others"}}} {
+		var compared []string
+		for _, file := range r.roles {
+			apis, wanted := apisOf(test.of, []*opened{memcached, redis, none})
+			_, why, err := ofOther(t.Context(), apis, wanted, &side{}, ".", file, asWritten{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if why == "" {
+				compared = append(compared, filepath.Dir(file))
+			}
+		}
+		if !slices.Equal(compared, test.want) {
+			t.Errorf("%d APIs: %v, not %v", len(test.of.bundle.CRDs), compared, test.want)
+		}
 	}
 }
 

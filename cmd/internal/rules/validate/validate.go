@@ -103,7 +103,7 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 	if src.Kind != source.KindCatalog { // there the catalog has the channels
 		list = append(list, channelFindings(src.FS, b)...)
 	}
-	if text, ok := b.CSV.Annotations[olm.AnnotationSkipRange]; ok {
+	if text := b.CSV.Annotations[olm.AnnotationSkipRange]; text != "" { // an empty one is none (alpha/model, validate)
 		if _, err := semver.ParseRange(text); err != nil {
 			list = append(list, finding(ruleSkipRange, findings.Error, b.CSVObject.Errorf(
 				`metadata.annotations["`+olm.AnnotationSkipRange+`"]`, "%q is not a range of versions: %v", text, err)))
