@@ -9,11 +9,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/blang/semver/v4"
+
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/tree/kustomization"
 	"github.com/olmgen/olmgen/internal/whole"
+	"github.com/olmgen/olmgen/internal/whole/pipeline"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
@@ -57,7 +60,7 @@ func look(ctx context.Context, root string) (*repository, error) {
 	}
 	r := &repository{root: root, top: root, name: filepath.Base(abs), templates: map[string]string{}}
 	roots := []string{root}
-	if filepath.Base(filepath.Dir(abs)) == "operators" { // the repository of a catalog
+	if filepath.Base(filepath.Dir(abs)) == "operators" && inCatalogs(root) { // the repository of a catalog
 		r.top = filepath.Join(root, "..", "..")
 		served, _ := filepath.Glob(filepath.Join(r.top, "catalogs", "*", r.name))
 		roots = append(roots, served...)
@@ -68,6 +71,16 @@ func look(ctx context.Context, root string) (*repository, error) {
 		}
 	}
 	return r, nil
+}
+
+// inCatalogs reports whether a directory is that of an operator in the repository of a catalog: it has a ci.yaml, or
+// bundles whose directories are named by their versions.
+func inCatalogs(dir string) bool {
+	entries, _ := os.ReadDir(dir)
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		_, err := semver.ParseTolerant(e.Name())
+		return e.Name() == pipeline.File || err == nil && source.IsAnnotated(filepath.Join(dir, e.Name()))
+	})
 }
 
 // walk notes what is below a directory. What a chart or a bundle has belongs to it.
@@ -92,15 +105,35 @@ func (r *repository) walk(ctx context.Context, root string) error {
 			r.bundles = append(r.bundles, filepath.Clean(at))
 			return filepath.SkipDir
 		default:
-			for _, below := range layouts[name] {
-				if file := first(filepath.Join(at, below), kustomization.Names()...); file != "" {
-					r.granting = append(r.granting, file)
-					break
-				}
+			if file := kustomized(at, layouts[name]); file != "" {
+				r.granting = append(r.granting, file)
 			}
 		}
 		return nil
 	})
+}
+
+// kustomized returns the kustomization in the first directory that has one.
+func kustomized(at string, below []string) string {
+	for _, dir := range below {
+		if file := first(filepath.Join(at, dir), kustomization.Names()...); file != "" {
+			return file
+		}
+	}
+	return ""
+}
+
+// instead returns the kustomization that counts if another one cannot be built, or "". The samples that Operator SDK
+// puts into manifests may be empty, and releases of kustomize differ in whether they take that.
+func instead(file string) string {
+	dir := filepath.Dir(file)
+	at := filepath.Dir(dir)
+	below := layouts[filepath.Base(at)]
+	i := slices.Index(below, filepath.Base(dir))
+	if i < 0 {
+		return ""
+	}
+	return kustomized(at, below[i+1:])
 }
 
 var (

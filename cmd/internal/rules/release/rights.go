@@ -82,6 +82,11 @@ func rights(ctx context.Context, x *opened, released []*opened, r *repository, h
 			continue
 		}
 		their, why, err := ofOther(ctx, apis, wanted, mine, r.root, other, helm)
+		if below := instead(other); err != nil && below != "" {
+			looked = append(looked, fmt.Sprintf("%s counts instead of %s: %v", filepath.ToSlash(below), name, err))
+			name = filepath.ToSlash(below)
+			their, why, err = ofOther(ctx, apis, wanted, mine, r.root, below, helm)
+		}
 		switch {
 		case err != nil:
 			list = append(list, notCompared(name, why, err))

@@ -153,10 +153,21 @@ error release/rights-unknown chart: the rights of chart are not compared with th
 error release/rights-unknown config/default/kustomization.yaml:1: resources[0]: the rights of config/default/kustomization.yaml are not compared with the bundle: it is remote, and olmgen reads what is in the tree (https://example.com/a)
   olmgen has to read it, or kustomize to build it, from what is in the repository
 `},
-	{"files that are broken", "-- a/role.yaml --" + manager + "{{ end }}\n-- b/role.yaml --\na: b: c\n" +
+	// The samples of config/manifests may be empty, which kustomize refuses since 5.0.
+	{"empty samples", "-- config/manifests/kustomization.yaml --\nresources: [../default, ../samples]\n" +
+		"-- config/samples/kustomization.yaml --\nresources:\n" + config(manager), `
+looked: config/default/kustomization.yaml counts instead of config/manifests/kustomization.yaml: config/samples/kustomization.yaml: the kustomization is empty
+looked: compared with the rights of config/default/kustomization.yaml
+`},
+	{"files that are broken", "-- config/default/kustomization.yaml --\nresources: [gone]\n-- config/rbac/role.yaml --\na: b: c\n" +
+		"-- a/role.yaml --" + manager + "{{ end }}\n-- b/role.yaml --\na: b: c\n" +
 		"-- c/role.yaml --" + manager + "-- c/election.yaml --" + election + "-- c/other.yaml --\na: b: c\n" +
 		"-- c/kustomization.yaml --\nresources: [gone]\n", `
 error release/rights-unknown b/role.yaml:1: the rights of b/role.yaml are not compared with the bundle: not YAML: mapping values are not allowed in this context
+  olmgen has to read it, or kustomize to build it, from what is in the repository
+error release/rights-unknown config/default/kustomization.yaml:1: resources[0]: the rights of config/default/kustomization.yaml are not compared with the bundle: gone does not exist
+  olmgen has to read it, or kustomize to build it, from what is in the repository
+error release/rights-unknown config/rbac/role.yaml:1: the rights of config/rbac/role.yaml are not compared with the bundle: not YAML: mapping values are not allowed in this context
   olmgen has to read it, or kustomize to build it, from what is in the repository
 looked: compared with the rights of c/role.yaml
 looked: not compared with a/role.yaml: it is a template
@@ -254,6 +265,27 @@ func TestRightsOfSeveralOperators(t *testing.T) {
 		}
 		if !slices.Equal(compared, test.want) {
 			t.Errorf("%d APIs: %v, not %v", len(test.of.bundle.CRDs), compared, test.want)
+		}
+	}
+}
+
+// A directory named operators may be that of a monorepo. The rules of a catalog's repository are for bundles that are
+// named by versions, or for what has a ci.yaml.
+func TestOperatorsOfMonorepo(t *testing.T) {
+	for file, want := range map[string]string{"bundle/metadata/annotations.yaml": "operators/a",
+		"v1.0.0/metadata/annotations.yaml": ".", "1.0.0/metadata/annotations.yaml": ".", "ci.yaml": "."} {
+		t.Chdir(t.TempDir())
+		file = filepath.Join("operators/a", file)
+		for _, dir := range []string{filepath.Dir(file), filepath.Join(filepath.Dir(file), "../manifests")} {
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := look(t.Context(), "operators/a"); err != nil || r.top != want {
+			t.Errorf("%s: %s, %v", file, r.top, err)
 		}
 	}
 }
