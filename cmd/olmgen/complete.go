@@ -1,11 +1,15 @@
 package main
 
 import (
+	"context"
+	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	fbc "github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/source"
 )
@@ -49,11 +53,14 @@ func versionsOf(p *fbc.Package) (versions []string) {
 	return versions
 }
 
+// completionTime is how long a shell waits for words: nobody who presses a key waits for a large catalog.
+const completionTime = time.Second
+
 // releases returns what the packages of the catalogs of a command line have that begins with start: of the package that
-// is named, or of all. It never uses the network. A catalog that cannot be read has nothing.
+// is named, or of all. It never uses the network. A catalog that cannot be read, or not in completionTime, has nothing,
+// nor has a pipe or a device. A word that a shell would have to quote is left out.
 func releases(cmd *cobra.Command, given []string, start string, words func(*fbc.Package) []string) ([]string,
 	cobra.ShellCompDirective) {
-	var found []string
 	asked := strings.Join(given, " ") // of olmgen catalog path
 	if f := cmd.Flags().Lookup("package"); f != nil {
 		asked = f.Value.String()
@@ -62,16 +69,45 @@ func releases(cmd *cobra.Command, given []string, start string, words func(*fbc.
 	if f := cmd.Flags().Lookup("catalog"); f != nil {
 		refs = append(refs, valuesOf(f)...)
 	}
-	for _, ref := range refs {
-		ref, _, _ = strings.Cut(strings.TrimPrefix(ref[strings.LastIndexByte(ref, '=')+1:], "catalog:"), ",")
-		c, err := fbc.Read(cmd.Context(), ref, fbc.Options{Source: source.Options{Offline: true}})
-		for i := 0; err == nil && i < len(c.Names()); i++ {
-			name := c.Names()[i]
-			if c.Packages[asked] == nil || name == asked {
-				found = append(found, words(c.Packages[name])...)
-			}
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
+	defer cancel()
+	all := make(chan []string, len(refs))
+	go func() { // a parser looks at the context where it can
+		defer close(all)
+		for _, ref := range refs {
+			ref, _, _ = strings.Cut(strings.TrimPrefix(ref[strings.LastIndexByte(ref, '=')+1:], "catalog:"), ",")
+			all <- wordsIn(ctx, ref, asked, words)
+		}
+	}()
+	var found []string
+	for open := true; open; {
+		var list []string
+		select {
+		case list, open = <-all:
+			found = append(found, list...)
+		case <-ctx.Done():
+			open = false
 		}
 	}
-	found = lists.SortedUnique(lists.Filter(found, func(word string) bool { return strings.HasPrefix(word, start) }))
-	return found, cobra.ShellCompDirectiveNoFileComp
+	return lists.SortedUnique(lists.Filter(found, func(word string) bool {
+		return strings.HasPrefix(word, start) && unquoted().MatchString(word)
+	})), cobra.ShellCompDirectiveNoFileComp
+}
+
+// unquoted are words that a shell takes as they are.
+var unquoted = lazy.Regexp(`^[\w.+:/@-]+$`)
+
+// wordsIn returns the words of one catalog: of the package that is asked for, or of all.
+func wordsIn(ctx context.Context, ref, asked string, words func(*fbc.Package) []string) (found []string) {
+	if info, err := os.Stat(ref); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		return nil
+	}
+	c, err := fbc.Read(ctx, ref, fbc.Options{Source: source.Options{Offline: true}})
+	for i := 0; err == nil && i < len(c.Names()); i++ {
+		name := c.Names()[i]
+		if c.Packages[asked] == nil || name == asked {
+			found = append(found, words(c.Packages[name])...)
+		}
+	}
+	return found
 }

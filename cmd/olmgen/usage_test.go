@@ -181,12 +181,20 @@ func TestCompleteNamespaces(t *testing.T) {
 // Packages, channels and versions are completed with those of the catalogs and directories that the command line names.
 func TestCompleteReleases(t *testing.T) {
 	t.Chdir(inputs(t))
+	var odd string
+	for _, name := range []string{"$(date)", "a b", `"a\e[31m"`, "a-1.b"} {
+		odd += "---\nschema: olm.package\nname: " + name + "\n"
+	}
+	noError(t, os.WriteFile("odd.yaml", []byte(odd), 0o600))
+	noError(t, os.WriteFile("broken.yaml", []byte("schema: [\n"), 0o600))
 	for _, c := range [][2]string{
 		{"render catalog:catalog --package ", "redis\n:4\n"}, {"render catalog:catalog --package x", ":4\n"},
 		{"render catalog:catalog.yaml --package redis --channel ", "stable\n:4\n"}, {"render catalog:catalog --package redis --version 1", "1.0.0\n:4\n"},
 		{"catalog path --catalog catalog ", "redis\n:4\n"}, {"catalog path redis --catalog a=catalog --from ", "1.0.0\n:4\n"},
 		{"catalog path redis --catalog bundle --channel ", "alpha\n:4\n"}, {"catalog pin tree --catalog olm/community=catalog --package r", "redis\n:4\n"},
 		{"graph catalog:bundle --package ", "memcached-operator\n:4\n"}, {"render catalog:missing --package ", ":4\n"},
+		{"catalog path --catalog odd.yaml ", "a-1.b\n:4\n"}, {"catalog path --catalog broken.yaml ", ":4\n"},
+		{"catalog path --catalog /dev/zero ", ":4\n"}, {"catalog path --catalog /dev/zero --catalog catalog ", "redis\n:4\n"},
 	} {
 		if _, stdout, _ := olmgen(append([]string{"__complete"}, strings.Split(c[0], " ")...)...); stdout != c[1] {
 			t.Errorf("%s: %q, want %q", c[0], stdout, c[1])
