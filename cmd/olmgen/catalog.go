@@ -112,7 +112,7 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 		network.Only = review.Wanted(t.Objects)
 	}
 	reader := review.ContentReader{Options: network}
-	report, known := &resolve.Report{}, len(given) > 0
+	report, known := &resolve.Report{Namespaces: []resolve.Namespace{}}, len(given) > 0
 	opened := map[string][]resolve.Source{} // by the global namespace
 	clusters := t.Clusters(nil)
 	for i, c := range clusters {

@@ -49,6 +49,9 @@ func newProgressLine(stderr io.Writer, delay time.Duration) *progressLine {
 func (l *progressLine) step(what string, total int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if total == 1 { // each of many may be the one of its own
+		total = 0
+	}
 	if l.done[what]++; total > 0 || l.total == 0 { // one that is counted says more
 		l.what, l.total = what, total
 	}

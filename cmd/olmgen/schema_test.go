@@ -52,7 +52,7 @@ func TestSchemaFiles(t *testing.T) {
 // reporting are command lines of each kind of report.
 var reporting = map[string][]string{
 	"WriteReport":             {"render bundle -o out", "render -f olmgen.yaml --dry-run -o again", "descope bundle -o descoped"},
-	"UpdateReport":            {"update -f olmgen.yaml", "update tree --catalog catalog"},
+	"UpdateReport":            {"update -f olmgen.yaml", "update tree --catalog catalog", "update after --dry-run"},
 	"VerificationReport":      {"adopt --verify dump -f olmgen.yaml"},
 	"MigrationReport":         {"adopt dump --to clusterextension -o to.yaml"},
 	"PermissionReport":        {"permissions bundle", "permissions -f olmgen.yaml"},
@@ -62,7 +62,7 @@ var reporting = map[string][]string{
 	"CheckReport":             {"check tree", "check dump", "check after", "check tree --catalog catalog --openshift-version 4.18"},
 	"FindingReport":           {"lint bundle --policy operate-first", "validate bundle", "catalog validate catalog", "catalog diff catalog catalog", "adopt --verify --since dump dump -f olmgen.yaml"},
 	"ImageReport":             {"images bundle", "images -f olmgen.yaml"},
-	"ResolveReport":           {"catalog resolve --catalog olm/a=catalog --install redis"},
+	"ResolveReport":           {"catalog resolve --catalog olm/a=catalog --install redis", "catalog resolve after"},
 	"PathReport":              {"catalog path redis --catalog catalog", "catalog path redis --catalog catalog --profile clusterextension"},
 	"CatalogDifferenceReport": {"catalog diff catalog catalog --tree tree"},
 	"AuditReport":             {"catalog audit bundle", "catalog audit catalog"},

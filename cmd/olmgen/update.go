@@ -98,7 +98,8 @@ func (f *updateFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	report.Updated, report.Operators, report.Notes = plan.Changed(), plan.Operators, plan.Notes
+	report.Updated, report.Notes = plan.Changed(), plan.Notes
+	report.Operators = append(report.Operators, plan.Operators...)
 	var changed []outFile
 	for _, file := range plan.Files {
 		if f.dryRun {
@@ -158,7 +159,7 @@ func (f *updateFlags) planConfig(cmd *cobra.Command, in compare.Options) (*updat
 	if err != nil {
 		return nil, nil, err
 	}
-	report := &updating.Report{File: filepath.ToSlash(f.file)}
+	report := &updating.Report{File: filepath.ToSlash(f.file), Operators: []updating.Operator{}}
 	if plan.Changed() {
 		if report.Changes, err = f.compare(cmd, c, plan, dir, in); err != nil {
 			message, hint := config.ErrorText(err, flagsOf(cmd))
@@ -223,7 +224,7 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 	if err != nil {
 		return nil, nil, err
 	}
-	report := &updating.Report{File: strings.Join(paths, ", ")}
+	report := &updating.Report{File: strings.Join(paths, ", "), Operators: []updating.Operator{}}
 	report.Reviews, err = review.OfMoves(cmd.Context(), plan.Moves, review.TreeOptions{Name: report.File,
 		Namespace: f.namespace, Catalogs: catalogs, Source: withInput(cmd, f.render.source).Source}, in)
 	return plan, report, err

@@ -365,7 +365,7 @@ func (p *Plan) Summary() string {
 	if n := lists.Count(p.Operators, func(o Operator) bool { return o.behind }); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d held back on the way", n))
 	}
-	return text.Count(len(p.Operators), "operator") + ": " + strings.Join(parts, ", ")
+	return strings.TrimSuffix(text.Count(len(p.Operators), "operator")+": "+strings.Join(parts, ", "), ": ")
 }
 
 // Report is what is printed about a Plan.

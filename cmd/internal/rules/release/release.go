@@ -19,6 +19,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/base/watch"
 	"github.com/olmgen/olmgen/internal/charts"
 	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -63,6 +64,7 @@ func Check(ctx context.Context, root string, o validate.Options, helm charts.Ren
 	c := checker{ctx: ctx, root: r.root, options: o}
 	var read []*opened
 	for _, dir := range r.bundles {
+		watch.Step(ctx, "reading bundles", len(r.bundles))
 		x, err := c.open(dir)
 		if err != nil {
 			return nil, 0, err
