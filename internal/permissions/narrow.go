@@ -54,7 +54,8 @@ func (n Narrowing) Roles(objects []*manifest.Object) (map[*manifest.Object]manif
 	for _, a := range n.Keep {
 		if !kept[a] {
 			return nil, manifest.WithHint(fmt.Errorf("no role of these accounts grants %q, so it cannot be kept",
-				a.Verb+" "+strings.TrimSuffix(a.Resource+"."+a.Group, ".")), "write it as a role grants it, or leave it out")
+				a.Verb+" "+strings.TrimSuffix(a.Resource+"."+a.Group, ".")),
+				"write it as a role grants it, or leave it out")
 		}
 	}
 	return out, nil
@@ -91,8 +92,10 @@ func (r *Report) accountsOf(log *used.Log, role *rbac.Role) (out []rbac.Account)
 	return lists.Map(all, Subject.account)
 }
 
-// role returns what is left of a role, and whether that is all. A ClusterRole may be bound anywhere.
-func (n Narrowing) role(r *Report, log *used.Log, role *rbac.Role, kept map[rbac.Atom]bool) (left []rbac.Atom, whole bool, err error) {
+// role returns what is left of a role, and whether that is all. It notes in kept which rights of Keep there are. A
+// ClusterRole may be bound anywhere.
+func (n Narrowing) role(r *Report, log *used.Log, role *rbac.Role, kept map[rbac.Atom]bool) (
+	left []rbac.Atom, whole bool, err error) {
 	var all []rbac.Atom
 	var has rbac.Index[bool]
 	for _, a := range r.accountsOf(log, role) {

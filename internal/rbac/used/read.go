@@ -212,7 +212,8 @@ func (l *Log) names(line []byte) bool {
 			return false
 		}
 		line = line[at:]
-		if end := bytes.IndexAny(line[:min(len(line), 512)], `"\`); end >= 0 && len(l.accounts[string(line[:end])]) > 0 {
+		end := bytes.IndexAny(line[:min(len(line), 512)], `"\`)
+		if end >= 0 && len(l.accounts[string(line[:end])]) > 0 {
 			return true
 		}
 		line = line[len(userField):]

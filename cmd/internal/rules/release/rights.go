@@ -62,8 +62,8 @@ type side struct {
 type pod struct{ name, account string }
 
 // rights compares what a bundle grants with what others in the repository do: all accounts of an operator together, in
-// the cluster and in namespaces. What grants rights on APIs of another one of the bundles that are released, and on none
-// of this one, is not compared. The texts say what was looked at.
+// the cluster and in namespaces. What grants rights on APIs of another bundle that is released, and on none of this one,
+// is not compared. The texts say what was looked at.
 func rights(ctx context.Context, x *opened, released []*opened, r *repository, helm charts.Renderer) (
 	list []findings.Finding, looked []string, err error) {
 	mine, err := ofBundle(x.bundle, x.dir)
@@ -71,7 +71,7 @@ func rights(ctx context.Context, x *opened, released []*opened, r *repository, h
 		return nil, nil, err
 	}
 	if len(mine.pods) == 0 { // as of a bundle that only requires others
-		return nil, []string{fmt.Sprintf("%s runs nothing: its rights are compared with nothing", x.bundle.CSV.Name)}, nil
+		return nil, []string{x.bundle.CSV.Name + " runs nothing: its rights are compared with nothing"}, nil
 	}
 	apis, wanted := apisOf(x, released)
 	others := slices.Concat(r.granting, r.roles)
@@ -201,8 +201,8 @@ func ofBundle(b *bundle.Bundle, ref string) (*side, error) {
 }
 
 // ofOther returns what something beside the bundle grants, or why that is not compared: it has to grant a right on one
-// of some APIs if that is wanted, else on none. With an error, which says why
-// nobody knows what it grants, the text is the remedy.
+// of some APIs if that is wanted, else on none. With an error, which says why nobody knows what it grants, the text is
+// the remedy.
 func ofOther(ctx context.Context, apis []*bundle.CRD, wanted bool, mine *side, root, other string,
 	helm charts.Renderer) (x *side, why string, err error) {
 	var groups []string
