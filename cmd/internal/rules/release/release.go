@@ -202,13 +202,18 @@ func (c *checker) releases(x *opened) (clusters []fit.Cluster) {
 	said := x.bundle.Annotations[olm.AnnotationOpenShiftVersions]
 	first, last, err := olm.OpenShiftCatalogs(said)
 	var known []string
-	if text, bad := fit.OfBundle(x.bundle).MaxOpenShift(); bad == nil && text != "" {
-		if max, bad := semver.ParseTolerant(text); bad == nil && max.GE(first) && max.LT(last) {
-			last = max
-		}
+	within := func(last semver.Version) []string {
+		return lists.Map(versions.Within(versions.OpenShift, first, last), versions.Release.Number)
 	}
 	if err == nil {
-		known = lists.Map(versions.Within(versions.OpenShift, first, last), versions.Release.Number)
+		known = within(last)
+	}
+	if newest, bad := fit.OfBundle(x.bundle).MaxOpenShift(); err == nil && bad == nil && newest != "" {
+		limit, _ := semver.ParseTolerant(newest)
+		allowed := within(limit)
+		if both := lists.Filter(known, func(n string) bool { return slices.Contains(allowed, n) }); len(both) > 0 {
+			known = both
+		}
 	}
 	if len(known) == 0 {
 		c.add(nil, []string{fmt.Sprintf("whether %s works is not asked: olmgen knows no release of OpenShift in %q",
