@@ -56,8 +56,8 @@ type adoption struct {
 	options
 	equal.Case
 	cluster   *cluster.Cluster
-	catalog   *catalog.Catalog // that the operators came from
-	dir       string           // in which the commands of a plan run
+	catalog   *catalog.Served // that the operators came from
+	dir       string          // in which the commands of a plan run
 	asker     *access.Asker
 	interview interview
 	answers   access.Answers // while OLM runs the operators
@@ -202,7 +202,7 @@ func (a *adoption) sources() (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		sources[b.CsvName] = filepath.Join(a.golden(), dir)
+		sources[b.Name] = filepath.Join(a.golden(), dir)
 	}
 	return sources, nil
 }

@@ -40,7 +40,7 @@ func (a *adoption) upgrade(ctx context.Context) (string, error) {
 		return "", err
 	}
 	second, err := a.until(ctx, func(s *adopt.State) error {
-		if s.Dump.Get("ClusterServiceVersion", a.Namespace, newer.CsvName) == nil {
+		if s.Dump.Get("ClusterServiceVersion", a.Namespace, newer.Name) == nil {
 			return errors.New("the upgrade has not begun")
 		}
 		return nil

@@ -7,9 +7,11 @@ import (
 	"path/filepath"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-	"github.com/operator-framework/operator-registry/pkg/api"
+	"github.com/operator-framework/operator-registry/alpha/declcfg"
+	"github.com/operator-framework/operator-registry/alpha/property"
 
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/catalog"
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // pinned has a real OLM take operators from a pinned catalog.
@@ -29,15 +31,29 @@ func serve(s *session, args []string) error {
 	if err != nil {
 		return err
 	}
-	contents := map[string]*api.Bundle{}
+	contents := map[string]declcfg.Bundle{}
 	for _, dir := range dirs {
 		b, err := catalog.Read(dir)
 		if err != nil {
 			return err
 		}
-		contents["registry.test/"+b.PackageName+":"+b.Version] = b
+		properties, err := property.Parse(b.Properties)
+		if err != nil {
+			return err
+		}
+		contents["registry.test/"+b.Package+":"+properties.Packages[0].Version] = b
 	}
-	served, err := catalog.ServeFBC(s.ctx, s.MkAbs(args[1]), contents)
+	content, err := declcfg.LoadFS(s.ctx, os.DirFS(s.MkAbs(args[1])))
+	if err != nil {
+		return err
+	}
+	for i, b := range content.Bundles {
+		if unpacked, ok := contents[b.Image]; ok {
+			content.Bundles[i].Image, content.Bundles[i].Properties = "", append(b.Properties, lists.Filter(
+				unpacked.Properties, func(p property.Property) bool { return p.Type == property.TypeBundleObject })...)
+		}
+	}
+	served, err := catalog.Serve(s.ctx, content)
 	if err != nil {
 		return err
 	}

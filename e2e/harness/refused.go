@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -42,7 +41,7 @@ func (o options) refusals(ctx context.Context, _ material) error {
 			return err
 		}
 		all = append(all, scenario{c.Name, "refused/upgrade", map[string]string{"FROM": from, "TO": to,
-			"NEXT": newer.CsvName, "CLUSTER": c.ClusterFile(o.golden())}})
+			"NEXT": newer.Name, "CLUSTER": c.ClusterFile(o.golden())}})
 	}
 	if err := o.play(ctx, "refused", all, func() any { return a }); err != nil || !o.update {
 		return err
@@ -109,15 +108,16 @@ func move(s *session, args []string) error {
 }
 
 // moveCatalog serves other bundles as the catalog of a namespace.
-func moveCatalog(ctx context.Context, c *cluster.Cluster, namespace string, dirs ...string) (*catalog.Catalog, error) {
-	served, err := catalog.Serve(dirs...)
+func moveCatalog(ctx context.Context, c *cluster.Cluster, namespace string, dirs ...string) (*catalog.Served, error) {
+	content, err := catalog.Of(dirs...)
 	if err != nil {
 		return nil, err
 	}
-	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"address": served.Address}})
+	served, err := catalog.Serve(ctx, content)
 	if err != nil {
-		return served, err
+		return nil, err
 	}
+	patch := fmt.Appendf(nil, `{"spec": {"address": %q}}`, served.Address)
 	sources := v1alpha1.SchemeGroupVersion.WithResource("catalogsources")
 	_, err = c.Dynamic.Resource(sources).Namespace(namespace).Patch(ctx, "catalog", types.MergePatchType, patch,
 		metav1.PatchOptions{})
@@ -126,34 +126,12 @@ func moveCatalog(ctx context.Context, c *cluster.Cluster, namespace string, dirs
 
 // put is the step "put FILE": the objects of a file are made, with their status.
 func put(s *session, args []string) error {
-	ctx, file := s.ctx, args[0]
-	if file == "" {
+	if args[0] == "" {
 		return nil
 	}
-	objects, err := apply.ReadStream(file)
+	objects, err := apply.ReadStream(args[0])
 	if err != nil {
 		return err
 	}
-	for _, object := range objects {
-		client := s.cluster.ClientOf(object)
-		if object.GetKind() == "Namespace" {
-			err = s.cluster.Namespace(ctx, object.GetName(), nil)
-		} else if _, err = client.Create(ctx, object, metav1.CreateOptions{}); cluster.Exists(err) == nil {
-			err = nil
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", file, err)
-		}
-		if status := object.Object["status"]; status != nil {
-			patch, err := json.Marshal(map[string]any{"status": status})
-			if err != nil {
-				return err
-			}
-			if _, err := client.Patch(ctx, object.GetName(), types.MergePatchType, patch, metav1.PatchOptions{},
-				"status"); err != nil {
-				return fmt.Errorf("%s: status: %w", file, err)
-			}
-		}
-	}
-	return nil
+	return s.cluster.Make(s.ctx, objects...)
 }

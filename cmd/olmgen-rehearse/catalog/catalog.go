@@ -1,163 +1,120 @@
-// Package catalog is a catalog of operator bundles that lie in directories: operator-registry's gRPC API, on loopback.
-// It reads them with operator-registry's own code and sends their objects inline, so that no image has to be unpacked.
+// Package catalog serves catalogs of operator bundles on loopback, with the code of opm and operator-registry. Bundles
+// have their objects in the catalog, so that no image has to be unpacked.
 package catalog
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
-	"slices"
+	"os"
+	"path/filepath"
 
-	"github.com/operator-framework/operator-registry/alpha/property"
+	"github.com/operator-framework/operator-registry/alpha/declcfg"
 	"github.com/operator-framework/operator-registry/pkg/api"
+	"github.com/operator-framework/operator-registry/pkg/cache"
 	"github.com/operator-framework/operator-registry/pkg/image"
 	"github.com/operator-framework/operator-registry/pkg/registry"
+	"github.com/operator-framework/operator-registry/pkg/server"
 	"github.com/sirupsen/logrus"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 )
 
-// Channel is the one channel of every package.
+// Channel is the one channel of every package of Of.
 const Channel = "stable"
 
-// Catalog serves bundles. Of several bundles of a package, each replaces the one before it.
-type Catalog struct {
-	api.UnimplementedRegistryServer
-	Address string
-
-	bundles []*api.Bundle
-	server  *grpc.Server
-}
-
-// Serve starts a catalog of the bundles in the directories.
-func Serve(dirs ...string) (*Catalog, error) {
-	c := &Catalog{server: grpc.NewServer()}
-	for _, dir := range dirs {
-		b, err := Read(dir)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", dir, err)
-		}
-		if older := c.head(b.PackageName); older != nil {
-			b.Replaces = older.CsvName
-		}
-		c.bundles = append(c.bundles, b)
-	}
-	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	c.Address = l.Addr().String()
-	api.RegisterRegistryServer(c.server, c)
-	go func() { _ = c.server.Serve(l) }() // until Stop
-	return c, nil
-}
-
-// Stop ends the server.
-func (c *Catalog) Stop() { c.server.Stop() }
-
-// Read reads a bundle directory and returns what a catalog sends for it.
-func Read(dir string) (*api.Bundle, error) {
+// Read reads a bundle directory and returns what a catalog says of it. Its objects are among the properties.
+func Read(dir string) (b declcfg.Bundle, err error) {
 	logrus.SetOutput(io.Discard) // what it says of every file is no news
 	in, err := registry.NewImageInput(image.SimpleReference(""), dir)
 	if err != nil {
-		return nil, err
+		return b, fmt.Errorf("%s: %w", dir, err)
 	}
-	objects, properties, err := registry.ObjectsAndPropertiesFromBundle(in.Bundle)
+	b = declcfg.Bundle{Schema: declcfg.SchemaBundle, Name: in.Bundle.Name, Package: in.Bundle.Package}
+	if _, b.Properties, err = registry.ObjectsAndPropertiesFromBundle(in.Bundle); err != nil {
+		err = fmt.Errorf("%s: %w", dir, err)
+	}
+	return b, err
+}
+
+// Of returns a catalog of the bundles in directories. Of several of a package, each replaces the one before it.
+func Of(dirs ...string) (*declcfg.DeclarativeConfig, error) {
+	c, entries := &declcfg.DeclarativeConfig{}, map[string][]declcfg.ChannelEntry{}
+	for _, dir := range dirs {
+		b, err := Read(dir)
+		if err != nil {
+			return nil, err
+		}
+		entry := declcfg.ChannelEntry{Name: b.Name}
+		if older := entries[b.Package]; len(older) > 0 {
+			entry.Replaces = older[len(older)-1].Name
+		}
+		entries[b.Package], c.Bundles = append(entries[b.Package], entry), append(c.Bundles, b)
+	}
+	for name, list := range entries {
+		c.Packages = append(c.Packages, declcfg.Package{Schema: declcfg.SchemaPackage, Name: name,
+			DefaultChannel: Channel})
+		c.Channels = append(c.Channels, declcfg.Channel{Schema: declcfg.SchemaChannel, Package: name, Name: Channel,
+			Entries: list})
+	}
+	return c, nil
+}
+
+// Served is a catalog that is served.
+type Served struct {
+	Address string
+
+	server *grpc.Server
+	cache  cache.Cache
+	dir    string
+}
+
+// Stop ends the server.
+func (s *Served) Stop() {
+	s.server.Stop()
+	_ = errors.Join(s.cache.Close(), os.RemoveAll(s.dir)) // nobody asks for it any more
+}
+
+// Serve serves a catalog.
+func Serve(ctx context.Context, c *declcfg.DeclarativeConfig) (*Served, error) {
+	dir, err := os.MkdirTemp("", "catalog-")
 	if err != nil {
 		return nil, err
 	}
-	b := &api.Bundle{CsvName: in.Bundle.Name, PackageName: in.Bundle.Package, ChannelName: Channel, Object: objects}
-	if b.Version, err = in.Bundle.Version(); err != nil {
+	defer os.RemoveAll(dir)
+	f, err := os.Create(filepath.Join(dir, "catalog.json"))
+	if err != nil {
 		return nil, err
 	}
-	for _, o := range in.Bundle.Objects {
-		if o.GetKind() == "ClusterServiceVersion" {
-			csv, err := json.Marshal(o)
-			if err != nil {
-				return nil, err
-			}
-			b.CsvJson = string(csv)
-		}
+	if err := errors.Join(declcfg.WriteJSON(*c, f), f.Close()); err != nil {
+		return nil, err
 	}
-	return b, addProperties(b, properties)
+	return ServeFBC(ctx, dir)
 }
 
-func addProperties(b *api.Bundle, properties []property.Property) error {
-	for _, p := range properties {
-		gvk := &api.GroupVersionKind{}
-		switch p.Type {
-		case property.TypeBundleObject:
-			continue // the objects are sent as such
-		case property.TypeGVK, property.TypeGVKRequired:
-			if err := json.Unmarshal(p.Value, gvk); err != nil {
-				return err
-			}
-		}
-		b.Properties = append(b.Properties, &api.Property{Type: p.Type, Value: string(p.Value)})
-		switch p.Type {
-		case property.TypeGVK:
-			b.ProvidedApis = append(b.ProvidedApis, gvk)
-		case property.TypeGVKRequired:
-			b.RequiredApis = append(b.RequiredApis, gvk)
-			b.Dependencies = append(b.Dependencies, &api.Dependency{Type: property.TypeGVK, Value: string(p.Value)})
-		case property.TypePackageRequired:
-			b.Dependencies = append(b.Dependencies, &api.Dependency{Type: property.TypePackage, Value: string(p.Value)})
-		}
+// ServeFBC does what "opm serve" does with the file-based catalog in a directory.
+func ServeFBC(ctx context.Context, dir string) (_ *Served, err error) {
+	s := &Served{server: grpc.NewServer()}
+	if s.dir, err = os.MkdirTemp("", "olmgen-e2e-opm-"); err != nil {
+		return nil, err
 	}
-	return nil
-}
-
-// head returns the newest bundle of a package.
-func (c *Catalog) head(name string) *api.Bundle {
-	for _, b := range slices.Backward(c.bundles) {
-		if b.PackageName == name {
-			return b
-		}
+	if s.cache, err = cache.New(s.dir); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(s.dir))
 	}
-	return nil
-}
-
-// ListPackages is a part of the gRPC API.
-func (c *Catalog) ListPackages(_ *api.ListPackageRequest, s api.Registry_ListPackagesServer) error {
-	for _, b := range c.bundles {
-		if b != c.head(b.PackageName) {
-			continue
-		}
-		if err := s.Send(&api.PackageName{Name: b.PackageName}); err != nil {
-			return err
-		}
+	if err = s.cache.Build(ctx, os.DirFS(dir)); err == nil {
+		err = s.cache.Load(ctx)
 	}
-	return nil
-}
-
-// ListBundles is a part of the gRPC API.
-func (c *Catalog) ListBundles(_ *api.ListBundlesRequest, s api.Registry_ListBundlesServer) error {
-	for _, b := range c.bundles {
-		if err := s.Send(b); err != nil {
-			return err
-		}
+	var l net.Listener
+	if err == nil {
+		l, err = new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	}
-	return nil
-}
-
-// GetPackage is a part of the gRPC API.
-func (c *Catalog) GetPackage(_ context.Context, r *api.GetPackageRequest) (*api.Package, error) {
-	if b := c.head(r.Name); b != nil {
-		return &api.Package{Name: b.PackageName, DefaultChannelName: Channel,
-			Channels: []*api.Channel{{Name: Channel, CsvName: b.CsvName}}}, nil
+	if err != nil {
+		s.Stop()
+		return nil, err
 	}
-	return nil, status.Error(codes.NotFound, r.Name)
-}
-
-// GetBundle is a part of the gRPC API.
-func (c *Catalog) GetBundle(_ context.Context, r *api.GetBundleRequest) (*api.Bundle, error) {
-	for _, b := range c.bundles {
-		if b.PackageName == r.PkgName && b.CsvName == r.CsvName {
-			return b, nil
-		}
-	}
-	return nil, status.Error(codes.NotFound, r.CsvName)
+	s.Address = l.Addr().String()
+	api.RegisterRegistryServer(s.server, server.NewRegistryServer(s.cache))
+	go func() { _ = s.server.Serve(l) }() // until Stop
+	return s, nil
 }

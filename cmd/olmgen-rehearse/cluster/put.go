@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olmgen/olmgen/internal/base/decoded"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // Putter is the field manager of Put.
@@ -30,11 +33,12 @@ type Refused struct {
 
 // Put makes the objects of another cluster, with their status: CustomResourceDefinitions and namespaces first, then
 // owners before what they own, because the garbage collector removes what no owner is there for. UIDs of owners and in
-// status are those that the API server gives here. Nothing is put of nodes, pods and tokens. What is there is replaced.
-// OLM must not run.
+// status are those that the API server gives here. Nothing is put of nodes, pods and tokens. What is there is replaced,
+// and of CustomResourceDefinitions only the status; those of OLM stay as they are. OLM must not run if owners matter.
 func (c *Cluster) Put(ctx context.Context, objects []*unstructured.Unstructured) (refused []Refused, err error) {
 	p := &putting{cluster: c, uids: map[types.UID]types.UID{}}
 	var made []*unstructured.Unstructured
+	c.Rediscover()
 	for _, o := range inOrder(objects) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -43,10 +47,9 @@ func (c *Cluster) Put(ctx context.Context, objects []*unstructured.Unstructured)
 			o.GetLabels()["kube-aggregator.kubernetes.io/automanaged"] != "" {
 			continue
 		}
-		switch fresh, err := p.create(ctx, o); {
-		case err != nil:
+		if err := p.create(ctx, o); err != nil {
 			refused = append(refused, Refused{o, err})
-		case fresh || o.GetKind() != "CustomResourceDefinition":
+		} else if o.GetKind() != "CustomResourceDefinition" || !strings.HasSuffix(o.GetName(), "."+olm.Group) {
 			made = append(made, o)
 		}
 	}
@@ -58,13 +61,22 @@ func (c *Cluster) Put(ctx context.Context, objects []*unstructured.Unstructured)
 	return refused, c.Check()
 }
 
+// Make is Put, and an error if the API server refuses something.
+func (c *Cluster) Make(ctx context.Context, objects ...*unstructured.Unstructured) error {
+	refused, err := c.Put(ctx, objects)
+	for _, r := range refused {
+		err = errors.Join(err, fmt.Errorf("%s %s: %w", r.Object.GetKind(), r.Object.GetName(), r.Err))
+	}
+	return err
+}
+
 type putting struct {
 	cluster *Cluster
 	uids    map[types.UID]types.UID // of the objects here, by those that they had
 }
 
-// create makes an object, or replaces the one that is there. CustomResourceDefinitions of OLM stay as they are.
-func (p *putting) create(ctx context.Context, o *unstructured.Unstructured) (isNew bool, err error) {
+// create makes an object, or replaces the one that is there.
+func (p *putting) create(ctx context.Context, o *unstructured.Unstructured) error {
 	fresh := o.DeepCopy()
 	for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
 		"deletionGracePeriodSeconds", "managedFields", "selfLink", "ownerReferences"} {
@@ -87,10 +99,11 @@ func (p *putting) create(ctx context.Context, o *unstructured.Unstructured) (isN
 	}
 	client, err := p.cluster.ResourceOf(fresh)
 	if err != nil {
-		return false, err
+		return err
 	}
 	live, err := client.Create(ctx, fresh, metav1.CreateOptions{FieldManager: Putter})
-	if isNew = err == nil; apierrors.IsAlreadyExists(err) {
+	isNew := err == nil
+	if apierrors.IsAlreadyExists(err) {
 		live, err = client.Get(ctx, fresh.GetName(), metav1.GetOptions{})
 		if err == nil && fresh.GetKind() != "CustomResourceDefinition" {
 			fresh.SetResourceVersion(live.GetResourceVersion())
@@ -99,14 +112,14 @@ func (p *putting) create(ctx context.Context, o *unstructured.Unstructured) (isN
 		}
 	}
 	if err != nil {
-		return false, err
+		return err
 	}
 	p.uids[o.GetUID()] = live.GetUID()
 	if isNew && o.GetKind() == "CustomResourceDefinition" {
 		defer p.cluster.Rediscover()
-		return true, p.cluster.Established(ctx, o.GetName())
+		return p.cluster.Established(ctx, o.GetName())
 	}
-	return isNew, nil
+	return nil
 }
 
 // finish puts the status of an object, and deletes one that was being deleted: its finalizers keep it.

@@ -10,18 +10,17 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"github.com/operator-framework/operator-registry/alpha/declcfg"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
-
-	"github.com/operator-framework/operator-registry/pkg/api"
 
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/catalog"
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/rehearse"
 	"github.com/olmgen/olmgen/golden/equal"
 	recordings "github.com/olmgen/olmgen/golden/live"
 )
@@ -87,65 +86,65 @@ func (i *installation) prepare(ctx context.Context) error {
 }
 
 // subscribe creates what a user of OLM creates.
-func (i *installation) subscribe(ctx context.Context, c *catalog.Catalog) error {
-	source := &v1alpha1.CatalogSource{Spec: v1alpha1.CatalogSourceSpec{SourceType: v1alpha1.SourceTypeGrpc,
-		Address: c.Address}}
-	source.Name = "catalog"
-	if err := i.create(ctx, source, v1alpha1.SchemeGroupVersion.WithKind("CatalogSource"),
-		"catalogsources"); err != nil {
-		return err
-	}
+func (i *installation) subscribe(ctx context.Context, address string) error {
+	const source = "catalog"
+	objects := []runtime.Object{&v1alpha1.CatalogSource{TypeMeta: ofOLM("CatalogSource"), ObjectMeta: i.named(source),
+		Spec: v1alpha1.CatalogSourceSpec{SourceType: v1alpha1.SourceTypeGrpc, Address: address}}}
 	for n, dir := range i.bundles() {
 		b, err := catalog.Read(dir)
 		if err != nil {
 			return err
 		}
-		i.csvs = append(i.csvs, b.CsvName)
+		i.csvs = append(i.csvs, b.Name)
 		name := subscription
 		if n == 0 {
-			i.CSV = b.CsvName
-			err = i.group(ctx, b)
+			i.CSV = b.Name
+			group, err := i.group(b)
+			if err != nil {
+				return err
+			}
+			objects = append(objects, group)
 		} else {
 			name = fmt.Sprintf("%s-%d", subscription, n+1)
 		}
-		if err != nil {
-			return err
-		}
-		sub := &v1alpha1.Subscription{Spec: &v1alpha1.SubscriptionSpec{
-			Package: b.PackageName, Channel: catalog.Channel, CatalogSource: source.Name,
-			CatalogSourceNamespace: i.Namespace,
-			InstallPlanApproval:    v1alpha1.ApprovalAutomatic,
-		}}
-		sub.Name = name
+		sub := &v1alpha1.Subscription{TypeMeta: ofOLM(v1alpha1.SubscriptionKind), ObjectMeta: i.named(name),
+			Spec: &v1alpha1.SubscriptionSpec{Package: b.Package, Channel: catalog.Channel, CatalogSource: source,
+				CatalogSourceNamespace: i.Namespace, InstallPlanApproval: v1alpha1.ApprovalAutomatic}}
 		if i.Config != "" {
 			if sub.Spec.Config, err = readConfig(filepath.Join(i.golden, i.Config)); err != nil {
 				return err
 			}
 		}
-		if err := i.create(ctx, sub, v1alpha1.SchemeGroupVersion.WithKind("Subscription"),
-			"subscriptions"); err != nil {
-			return err
-		}
+		objects = append(objects, sub)
 	}
-	return nil
+	return i.create(ctx, objects...)
 }
 
-// group creates the OperatorGroup.
-func (i *installation) group(ctx context.Context, b *api.Bundle) (err error) {
-	group := &operatorsv1.OperatorGroup{Spec: operatorsv1.OperatorGroupSpec{ServiceAccountName: i.ServiceAccount,
-		StaticProvidedAPIs: i.Static}}
-	group.Name = i.OperatorGroup
+func ofOLM(kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: kind}
+}
+
+func (i *installation) named(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: i.Namespace, Name: name}
+}
+
+// group returns the OperatorGroup.
+func (i *installation) group(b declcfg.Bundle) (group *operatorsv1.OperatorGroup, err error) {
+	group = &operatorsv1.OperatorGroup{ObjectMeta: i.named(i.OperatorGroup),
+		TypeMeta: metav1.TypeMeta{APIVersion: operatorsv1.GroupVersion.String(), Kind: operatorsv1.OperatorGroupKind},
+		Spec: operatorsv1.OperatorGroupSpec{ServiceAccountName: i.ServiceAccount, StaticProvidedAPIs: i.Static,
+			TargetNamespaces: i.TargetNamespaces}}
 	if i.Selector != "" {
+		group.Spec.TargetNamespaces = nil
 		if group.Spec.Selector, err = metav1.ParseToLabelSelector(i.Selector); err != nil {
-			return err
+			return nil, err
 		}
-	} else {
-		group.Spec.TargetNamespaces = i.TargetNamespaces
 	}
 	if i.Static {
-		group.Annotations = map[string]string{operatorsv1.OperatorGroupProvidedAPIsAnnotationKey: provided(b)}
+		group.Annotations = map[string]string{}
+		group.Annotations[operatorsv1.OperatorGroupProvidedAPIsAnnotationKey], err = provided(b)
 	}
-	return i.create(ctx, group, operatorsv1.GroupVersion.WithKind("OperatorGroup"), "operatorgroups")
+	return group, err
 }
 
 func readConfig(file string) (*v1alpha1.SubscriptionConfig, error) {
@@ -161,90 +160,62 @@ func readConfig(file string) (*v1alpha1.SubscriptionConfig, error) {
 	return s.Spec.Config, yaml.Unmarshal(data, &s)
 }
 
-func (i *installation) create(ctx context.Context, object any, gvk schema.GroupVersionKind, resource string) error {
-	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-	if err != nil {
-		return err
+func (i *installation) create(ctx context.Context, objects ...runtime.Object) error {
+	var list []*unstructured.Unstructured
+	for _, o := range objects {
+		value, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+		if err != nil {
+			return err
+		}
+		delete(value, "status")
+		list = append(list, &unstructured.Unstructured{Object: value})
 	}
-	u := &unstructured.Unstructured{Object: m}
-	u.SetGroupVersionKind(gvk)
-	unstructured.RemoveNestedField(m, "status")
-	_, err = i.cluster.Dynamic.Resource(gvk.GroupVersion().WithResource(resource)).Namespace(i.Namespace).Create(ctx, u,
-		metav1.CreateOptions{})
-	if err != nil {
-		return fmt.Errorf("%s: %w", gvk.Kind, err)
-	}
-	return nil
-}
-
-// olm is a resource of OLM in the namespace of the installation.
-func (i *installation) olm(resource string) dynamic.ResourceInterface {
-	return i.cluster.Dynamic.Resource(v1alpha1.SchemeGroupVersion.WithResource(resource)).Namespace(i.Namespace)
+	return i.cluster.Make(ctx, list...)
 }
 
 // look asks how far the InstallPlans and the CSVs are. ended is true when nothing more is to be expected.
 func (i *installation) look(ctx context.Context) (ended bool) {
 	const complete, succeeded = string(v1alpha1.InstallPlanPhaseComplete), string(v1alpha1.CSVPhaseSucceeded)
 	i.Plan, i.Phase, i.Message = "", "", ""
-	plans, err := i.olm("installplans").List(ctx, metav1.ListOptions{})
-	if err != nil || len(plans.Items) == 0 {
-		i.Message = i.unresolved(ctx)
+	all, err := rehearse.Statuses(ctx, i.cluster)
+	if err != nil {
+		i.Message = err.Error()
 		return false
 	}
-	for _, plan := range plans.Items { // the first one that is not complete tells
-		if i.Plan == "" || i.Plan == complete {
-			i.Plan, _, _ = unstructured.NestedString(plan.Object, "status", "phase")
-			i.Message, _, _ = unstructured.NestedString(plan.Object, "status", "message")
+	csvs := map[string]rehearse.Status{}
+	for _, s := range all {
+		switch {
+		case s.Namespace != i.Namespace:
+		case s.Kind == v1alpha1.ClusterServiceVersionKind:
+			csvs[s.Name] = s
+		case s.Kind == v1alpha1.InstallPlanKind && (i.Plan == "" || i.Plan == complete):
+			i.Plan, i.Message = s.Phase, s.Message // the first one that is not complete tells
+		case s.Name == subscription && i.Plan == "":
+			for _, c := range s.Conditions {
+				if c.Message != "" {
+					i.Message = c.Type + ": " + c.Message
+				}
+			}
 		}
 	}
 	for _, name := range i.csvs {
-		if i.Phase != "" && i.Phase != succeeded {
-			continue
+		s, there := csvs[name]
+		if i.Phase = s.Phase; there && i.Plan == complete {
+			i.Message = s.Message
 		}
-		i.Phase = ""
-		csv, err := i.cluster.Dynamic.Resource(cluster.CSVs).Namespace(i.Namespace).Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
+		if i.Phase != succeeded {
 			break
-		}
-		i.Phase, _, _ = unstructured.NestedString(csv.Object, "status", "phase")
-		if i.Plan == complete {
-			i.Message, _, _ = unstructured.NestedString(csv.Object, "status", "message")
 		}
 	}
 	return i.Plan == string(v1alpha1.InstallPlanPhaseFailed) || i.Plan == complete && i.Phase == succeeded
 }
 
-// unresolved is what OLM says of a Subscription that it makes no InstallPlan for.
-func (i *installation) unresolved(ctx context.Context) (message string) {
-	sub, err := i.olm("subscriptions").Get(ctx, subscription, metav1.GetOptions{})
-	if err != nil {
-		return err.Error()
-	}
-	conditions, _, _ := unstructured.NestedSlice(sub.Object, "status", "conditions")
-	for _, c := range conditions {
-		if m, ok := c.(map[string]any); ok && m["status"] == "True" && m["message"] != nil {
-			message = fmt.Sprint(m["type"], ": ", m["message"])
-		}
-	}
-	return message
-}
-
 // installer makes a ServiceAccount that may do everything, for an OperatorGroup that names one.
 func (i *installation) installer(ctx context.Context) error {
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: i.ServiceAccount}}
-	if _, err := i.cluster.Client.CoreV1().ServiceAccounts(i.Namespace).Create(ctx, account,
-		metav1.CreateOptions{}); err != nil {
-		return err
-	}
-	binding := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
-		"metadata": map[string]any{"name": "installer"},
-		"roleRef": map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
-			"name": "cluster-admin"},
-		"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": i.ServiceAccount, "namespace": i.Namespace}},
-	}}
-	bindings := schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1",
-		Resource: "clusterrolebindings"}
-	_, err := i.cluster.Dynamic.Resource(bindings).Create(ctx, binding, metav1.CreateOptions{})
-	return err
+	return i.create(ctx, &corev1.ServiceAccount{ObjectMeta: i.named(i.ServiceAccount),
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"}},
+		&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "installer"},
+			TypeMeta: metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRoleBinding"},
+			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: i.ServiceAccount, Namespace: i.Namespace}}})
 }

@@ -11,12 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-	"github.com/operator-framework/operator-registry/pkg/api"
+	"github.com/operator-framework/operator-registry/alpha/declcfg"
+	"github.com/operator-framework/operator-registry/alpha/property"
 
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/catalog"
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
 	"github.com/olmgen/olmgen/golden/equal"
 	recordings "github.com/olmgen/olmgen/golden/live"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
 )
@@ -48,18 +50,22 @@ func Record(ctx context.Context, c *cluster.Cluster, golden string, what equal.C
 }
 
 // Install is Record with a catalog that goes on until the caller stops it. It is nil if it could not start.
-func Install(ctx context.Context, c *cluster.Cluster, golden string, what equal.Case) (*Recording, *catalog.Catalog,
+func Install(ctx context.Context, c *cluster.Cluster, golden string, what equal.Case) (*Recording, *catalog.Served,
 	error) {
 	i := &installation{Case: what, golden: golden, cluster: c}
 	i.Optional, i.Objects = nil, 0
 	if err := i.prepare(ctx); err != nil {
 		return nil, nil, err
 	}
-	cat, err := catalog.Serve(i.bundles()...)
+	content, err := catalog.Of(i.bundles()...)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := i.subscribe(ctx, cat); err != nil {
+	cat, err := catalog.Serve(ctx, content)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := i.subscribe(ctx, cat.Address); err != nil {
 		return nil, cat, err
 	}
 	objects, users, err := i.settle(ctx)
@@ -139,11 +145,11 @@ func (i *installation) copyHere(u *unstructured.Unstructured) bool {
 }
 
 // provided is the OperatorGroup's annotation olm.providedAPIs for a bundle.
-func provided(b *api.Bundle) string {
-	var apis []string
-	for _, p := range b.ProvidedApis {
-		apis = append(apis, strings.Join([]string{p.Kind, p.Version, p.Group}, "."))
+func provided(b declcfg.Bundle) (string, error) {
+	read, err := property.Parse(b.Properties)
+	if err != nil {
+		return "", err
 	}
-	slices.Sort(apis)
-	return strings.Join(slices.Compact(apis), ",")
+	apis := lists.Map(read.GVKs, func(p property.GVK) string { return p.Kind + "." + p.Version + "." + p.Group })
+	return strings.Join(lists.SortedUnique(apis), ","), nil
 }

@@ -45,7 +45,7 @@ func (p *Player) serve(ctx context.Context, s *State, objects []*unstructured.Un
 			if err := s.write(ctx, dir, given, report); err != nil {
 				return fmt.Errorf("catalog %s: %w", key, err)
 			}
-			served, err := catalog.ServeFBC(ctx, dir, nil)
+			served, err := catalog.ServeFBC(ctx, dir)
 			if err != nil {
 				return fmt.Errorf("catalog %s: %w", key, err)
 			}
@@ -105,15 +105,18 @@ func (s *State) write(ctx context.Context, dir string, c *fbc.Catalog, report *p
 			say(olm.SchemaChannel, name, map[string]any{"name": channel.Name, "entries": channel.Entries})
 		}
 		for _, b := range pkg.Bundles {
-			properties := lists.Map(b.Properties, func(x fbc.Property) any { return x })
+			image, properties := b.Image, lists.Map(b.Properties, func(x fbc.Property) any { return x })
 			if wanted[name] || len(names) == 0 {
 				objects, failed := s.objects(ctx, fbc.Choice{Package: pkg, Bundle: b}, predicted[b.Name])
 				if failed != nil && predicted[b.Name] {
 					s.unknown = append(s.unknown, text.OneLine(failed.Error()))
 				}
 				properties = append(properties, objects...)
+				if len(objects) > 0 {
+					image = "" // or OLM would unpack it
+				}
 			}
-			say(olm.SchemaBundle, name, map[string]any{"name": b.Name, "image": b.Image, "properties": properties})
+			say(olm.SchemaBundle, name, map[string]any{"name": b.Name, "image": image, "properties": properties})
 		}
 		if pkg.Deprecations != nil {
 			entries := lists.Map(pkg.Deprecations, func(d fbc.Deprecation) any {
@@ -146,8 +149,10 @@ func (s *State) objects(ctx context.Context, choice fbc.Choice, fetch bool) (lis
 		return nil, err
 	}
 	b, err := catalog.Read(dir)
-	if err != nil {
-		return nil, err
+	for _, x := range b.Properties {
+		if x.Type == property.TypeBundleObject {
+			list = append(list, x)
+		}
 	}
-	return lists.Map(b.Object, func(o string) any { return property.MustBuildBundleObject([]byte(o)) }), nil
+	return list, err
 }

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
 	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
@@ -118,7 +119,7 @@ func (p *Player) Settle(ctx context.Context) (*Course, error) {
 	said, changed, tried := map[string]bool{}, started, started
 	var last string
 	for news := started; ; {
-		now, err := p.statuses(ctx)
+		now, err := Statuses(ctx, p.cluster)
 		if err == nil {
 			err = p.cluster.Check()
 		}
@@ -162,10 +163,10 @@ func (p *Player) Settle(ctx context.Context) (*Course, error) {
 	return c, nil
 }
 
-// statuses returns those of CSVs, without copies, InstallPlans and Subscriptions.
-func (p *Player) statuses(ctx context.Context) (list []Status, err error) {
+// Statuses returns those of CSVs, without copies, InstallPlans and Subscriptions.
+func Statuses(ctx context.Context, c *cluster.Cluster) (list []Status, err error) {
 	for _, resource := range []string{"clusterserviceversions", "installplans", "subscriptions"} {
-		all, err := p.cluster.Dynamic.Resource(v1alpha1.SchemeGroupVersion.WithResource(resource)).List(ctx,
+		all, err := c.Dynamic.Resource(v1alpha1.SchemeGroupVersion.WithResource(resource)).List(ctx,
 			metav1.ListOptions{LabelSelector: "!" + v1alpha1.CopiedLabelKey})
 		if err != nil {
 			return nil, err

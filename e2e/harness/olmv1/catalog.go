@@ -2,13 +2,16 @@ package olmv1
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
 
+	"github.com/operator-framework/operator-registry/alpha/declcfg"
+	"github.com/operator-framework/operator-registry/alpha/property"
+
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/catalog"
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // Catalog is a file-based catalog of one package, in which each bundle replaces the one before it.
@@ -17,79 +20,44 @@ type Catalog struct {
 	Content []byte // JSON documents
 }
 
-type object map[string]any
-
 // Edges says of a bundle which ones it updates besides the one before it: skips and skipRange of its channel entry.
-type Edges map[string]struct {
-	Skips     []string
-	SkipRange string
-}
+type Edges map[string]declcfg.ChannelEntry
 
-// NewCatalog makes a catalog of bundles, oldest first, and pushes their images.
+// NewCatalog makes a catalog of bundles, oldest first, and pushes their images. Its channels are those of the last one.
 func NewCatalog(r *Registry, edges Edges, dirs ...string) (*Catalog, error) {
-	c, entries := &Catalog{}, []object(nil)
-	var blobs []object
-	var channels []string
-	var channel string
-	for i, dir := range dirs {
-		b, err := bundle.Read(os.DirFS(dir), bundle.ReadOptions{})
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", dir, err)
-		}
-		image, err := r.pushBundle(b.Package, dir)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", dir, err)
-		}
-		blob, err := bundleBlob(dir, image)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", dir, err)
-		}
-		entry := object{"name": b.CSV.Name}
-		if i > 0 {
-			entry["replaces"] = entries[i-1]["name"]
-		}
-		if e, ok := edges[b.CSV.Name]; ok {
-			entry["skips"], entry["skipRange"] = e.Skips, e.SkipRange
-		}
-		c.Package, channels = b.Package, b.Channels
-		channel = b.DefaultChannel
-		entries, blobs = append(entries, entry), append(blobs, blob)
-	}
-	if len(channels) == 0 {
-		channels = []string{"stable"}
-	}
-	if !slices.Contains(channels, channel) {
-		channel = channels[0]
-	}
-	documents := []object{{"schema": "olm.package", "name": c.Package, "defaultChannel": channel}}
-	for _, name := range channels {
-		documents = append(documents,
-			object{"schema": "olm.channel", "package": c.Package, "name": name, "entries": entries})
-	}
-	return c, c.write(append(documents, blobs...))
-}
-
-func (c *Catalog) write(documents []object) error {
-	var out bytes.Buffer
-	for _, d := range documents {
-		if err := json.NewEncoder(&out).Encode(d); err != nil {
-			return err
-		}
-	}
-	c.Content = out.Bytes()
-	return nil
-}
-
-// bundleBlob is what a catalog says of a bundle, with the properties that operator-registry finds.
-func bundleBlob(dir, image string) (object, error) {
-	read, err := catalog.Read(dir)
+	content, err := catalog.Of(dirs...)
 	if err != nil {
 		return nil, err
 	}
-	properties := []object{}
-	for _, p := range read.Properties {
-		properties = append(properties, object{"type": p.Type, "value": json.RawMessage(p.Value)})
+	var last *bundle.Bundle
+	for i, dir := range dirs {
+		if last, err = bundle.Read(os.DirFS(dir), bundle.ReadOptions{}); err != nil {
+			return nil, fmt.Errorf("%s: %w", dir, err)
+		}
+		b := &content.Bundles[i]
+		b.Properties = lists.Filter(b.Properties, func(p property.Property) bool {
+			return p.Type != property.TypeBundleObject // they are in the image
+		})
+		if b.Image, err = r.pushBundle(b.Package, dir); err != nil {
+			return nil, fmt.Errorf("%s: %w", dir, err)
+		}
 	}
-	return object{"schema": "olm.bundle", "package": read.PackageName, "name": read.CsvName, "image": image,
-		"properties": properties}, nil
+	channel := content.Channels[0]
+	for i, entry := range channel.Entries {
+		channel.Entries[i].Skips, channel.Entries[i].SkipRange = edges[entry.Name].Skips, edges[entry.Name].SkipRange
+	}
+	if len(last.Channels) > 0 {
+		content.Channels = nil
+		for _, name := range last.Channels {
+			channel.Name = name
+			content.Channels = append(content.Channels, channel)
+		}
+		content.Packages[0].DefaultChannel = last.Channels[0]
+		if slices.Contains(last.Channels, last.DefaultChannel) {
+			content.Packages[0].DefaultChannel = last.DefaultChannel
+		}
+	}
+	var out bytes.Buffer
+	err = declcfg.WriteJSON(*content, &out)
+	return &Catalog{content.Packages[0].Name, out.Bytes()}, err
 }
