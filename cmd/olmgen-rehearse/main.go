@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/olmgen/olmgen/cmd/internal/beside"
 	"github.com/olmgen/olmgen/cmd/internal/review"
@@ -54,7 +55,10 @@ func main() {
 type flags struct {
 	request     rehearse.Request
 	git, format string
-	assets, olm string
+	assets      string
+	olm         []string
+	memory      string
+	unknown     bool
 	compare     bool
 	caseDir     string
 	anonymize   bool
@@ -84,7 +88,8 @@ once, and --compare says where the two differ.`,
 	set := cmd.PersistentFlags()
 	set.StringVar(&f.assets, "assets", "", "`DIR` with etcd, kube-apiserver and kube-controller-manager (default: "+
 		"$KUBEBUILDER_ASSETS, then what make rehearse-tools has built)")
-	set.StringVar(&f.olm, "olm", "", "`DIR` with the programs olm and catalog of OLM (default: as --assets)")
+	set.StringArrayVar(&f.olm, "olm", nil, "`DIR` with the programs olm and catalog of OLM (default: as --assets), or "+
+		"v1: have OLM v1 run, too; may be repeated")
 	set = cmd.Flags()
 	set.StringArrayVar(&f.request.Dumps, "dump", nil,
 		"`FILE` with what is in the cluster before, as kubectl get -o yaml prints it; may be repeated")
@@ -97,6 +102,8 @@ once, and --compare says where the two differ.`,
 	set.BoolVar(&f.anonymize, "anonymize", false, "with --case: replace the names of namespaces and objects")
 	set.StringVar(&f.format, "format", "text", "text, json or markdown")
 	set.DurationVar(&f.timeout, "timeout", 5*time.Minute, "give OLM this `TIME` to come to rest, for each state")
+	set.StringVar(&f.memory, "memory", "4Gi", "stop if the programs use more than `SIZE` of memory; 0 is no limit")
+	set.BoolVar(&f.unknown, "allow-unknown", false, "exit with code 0 although a ClusterExtension is not played")
 	set.StringVarP(&f.request.Namespace, "namespace", "n", "", "`NAMESPACE` of objects that name none")
 	set.BoolVar(&f.request.Source.Offline, "offline", false, "fetch no image of a bundle")
 	set.StringArrayVar(&f.request.Tree.Clusters, "cluster", nil,
@@ -109,7 +116,7 @@ once, and --compare says where the two differ.`,
 	cmd.AddCommand(&cobra.Command{Use: "setup", Short: "Say which programs are there, and how to get the others",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			said, complete := rehearse.Setup(rehearse.Find(f.assets, f.olm))
+			said, complete := rehearse.Setup(f.programs())
 			if fmt.Fprint(cmd.OutOrStdout(), said); !complete {
 				return errFound
 			}
@@ -123,8 +130,6 @@ func (f *flags) run(cmd *cobra.Command, paths []string) error {
 	switch {
 	case runtime.GOOS != "linux":
 		return errors.New("a rehearsal needs Linux: elsewhere its programs could outlive it")
-	case f.olm == "v0" || f.olm == "v1":
-		return manifest.WithHint(fmt.Errorf("--olm %s is not a directory", f.olm), "OLM v1 is not played")
 	case format != findings.Text && format != findings.JSON && format != findings.Markdown:
 		return fmt.Errorf("--format %q is not text, json or markdown", f.format)
 	case f.caseDir != "" && !f.compare || f.anonymize && f.caseDir == "":
@@ -132,7 +137,12 @@ func (f *flags) run(cmd *cobra.Command, paths []string) error {
 	case f.git == "" && len(paths)+len(f.request.Dumps) == 0:
 		return manifest.WithHint(errors.New("the tree is missing"), "olmgen-rehearse --help")
 	}
-	ctx := cmd.Context()
+	memory, err := resource.ParseQuantity(f.memory)
+	if err != nil {
+		return fmt.Errorf("--memory %s: %w", f.memory, err)
+	}
+	f.request.Memory = memory.Value()
+	ctx, programs := cmd.Context(), f.programs()
 	names, states, remove, err := f.states(ctx, cmd, paths)
 	if err != nil {
 		return err
@@ -147,7 +157,7 @@ func (f *flags) run(cmd *cobra.Command, paths []string) error {
 	if err := os.Mkdir(bin, 0o700); err != nil {
 		return err
 	}
-	versions, err := rehearse.Bin(bin, rehearse.Find(f.assets, f.olm))
+	versions, err := rehearse.Bin(bin, programs)
 	if err != nil {
 		return err
 	}
@@ -170,10 +180,21 @@ func (f *flags) run(cmd *cobra.Command, paths []string) error {
 			return err
 		}
 	}
-	if report.Meets() {
+	if report.Meets(f.unknown) {
 		return errFound
 	}
 	return nil
+}
+
+// programs looks for the programs that run.
+func (f *flags) programs() []rehearse.Program {
+	dir := ""
+	for _, value := range f.olm {
+		if f.request.OLMv1 = f.request.OLMv1 || value == "v1"; value != "v1" {
+			dir = value
+		}
+	}
+	return rehearse.Find(f.assets, dir, f.request.OLMv1)
 }
 
 // states reads the tree, or its two revisions.

@@ -10,11 +10,11 @@ import (
 func TestFlags(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                                "the tree is missing",
-		". --olm v1":                      "--olm v1 is not a directory",
+		". --memory x":                    "--memory x:",
 		". --format html":                 `--format "html" is not text, json or markdown`,
 		". --case x":                      "--case needs --compare",
 		". --compare --anonymize":         "--anonymize needs --case",
-		". --catalog a=testdata":          "OLM v1 is not played",
+		". --catalog a=testdata":          "OLM v1 does not run",
 		"--git a...b .":                   "--git wants OLD..NEW",
 		"--git a..b . .":                  "--git wants OLD..NEW",
 		". --repo x":                      "--repo x is not URL=DIR",

@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/cmd/e2e/harness/apply"
 	"github.com/olmgen/olmgen/cmd/e2e/harness/olmv1"
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/catalog"
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
 	"github.com/olmgen/olmgen/generate"
 )
@@ -150,17 +151,17 @@ func (o options) inOLMv1(ctx context.Context, release string, gates []string, do
 
 // serve offers a bundle to OLM v1.
 func (r *v1Run) serve(ctx context.Context, dir string) error {
-	catalog, err := olmv1.NewCatalog(r.Registry, nil, dir)
+	content, err := olmv1.NewCatalog(r.Registry, nil, dir)
 	if err != nil {
 		return err
 	}
-	return r.Serve(ctx, catalog)
+	return r.Serve(ctx, content)
 }
 
 // withOLMv1 calls do when a release of OLM v1 runs in a cluster.
 func (o options) withOLMv1(ctx context.Context, c *cluster.Cluster, release string, gates []string,
 	do func(*v1Run) error) error {
-	registry, err := olmv1.NewRegistry()
+	registry, err := catalog.NewRegistry()
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/compare/change"
 	"github.com/olmgen/olmgen/internal/compare/crds"
+	"github.com/olmgen/olmgen/internal/compare/internal/fields"
 	"github.com/olmgen/olmgen/internal/compare/internal/workload"
 	"github.com/olmgen/olmgen/internal/netpol"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -115,6 +116,20 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	r.Summary, r.Verdict = r.answers(), r.verdict(pairs)
 	r.Operators = r.operators(pairs)
 	return r, nil
+}
+
+// Differ reports whether two states of an object differ in more than what no report names. The error is about an object
+// that cannot be read.
+func Differ(old, now *manifest.Object) (bool, error) {
+	var sides [2]fields.Values
+	for i, o := range []*manifest.Object{old, now} {
+		value, err := o.Value()
+		if err != nil {
+			return false, err
+		}
+		sides[i] = fields.WithoutNoise(o, value)
+	}
+	return len(fields.Differences(sides[0], sides[1])) > 0, nil
 }
 
 // workloads compares all objects that no other section is about.

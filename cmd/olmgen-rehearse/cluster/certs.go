@@ -4,6 +4,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -11,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 )
 
@@ -19,6 +21,7 @@ type authority struct {
 	dir  string
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
+	mu   sync.Mutex
 	next int64
 }
 
@@ -45,6 +48,26 @@ func (a *authority) client(name string, groups ...string) error {
 		Subject:     pkix.Name{CommonName: name, Organization: groups},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	})
+}
+
+func (a *authority) pem() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
+}
+
+// host returns the certificate of a host.
+func (a *authority) host(name string) (tls.Certificate, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	file := filepath.Join(a.dir, "host-"+name)
+	if cert, err := tls.LoadX509KeyPair(file+".crt", file+".key"); err == nil {
+		return cert, nil
+	}
+	err := a.issue("host-"+name, &x509.Certificate{Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.LoadX509KeyPair(file+".crt", file+".key")
 }
 
 func (a *authority) issue(name string, c *x509.Certificate) error {

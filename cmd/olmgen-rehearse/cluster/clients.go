@@ -1,7 +1,10 @@
 package cluster
 
 import (
+	"bytes"
 	"encoding/base64"
+	"net/url"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -23,36 +26,67 @@ func (c ClientConfig) Host() string { return c.Service.Name + "." + c.Service.Na
 // ClientConfigs returns those of a webhook configuration, of a CRD with a conversion webhook, or of an APIService,
 // where they name a Service.
 func ClientConfigs(o *unstructured.Unstructured) (all []ClientConfig) {
-	add := func(name string, fields map[string]any) {
+	for _, c := range clientConfigs(o) {
+		if c.Service.Name != "" {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// clientConfigs is ClientConfigs with those that name a URL, or nothing. Fields are the object's own.
+func clientConfigs(o *unstructured.Unstructured) (all []ClientConfig) {
+	add := func(of map[string]any, path ...string) {
+		value, _, _ := unstructured.NestedFieldNoCopy(of, path...)
+		fields, ok := value.(map[string]any)
+		if !ok {
+			return
+		}
 		service, _, _ := unstructured.NestedMap(fields, "service")
-		c := ClientConfig{Name: name, Fields: fields}
+		c := ClientConfig{Fields: fields}
+		c.Name, _, _ = unstructured.NestedString(of, "name")
 		c.Service.Namespace, _, _ = unstructured.NestedString(service, "namespace")
 		c.Service.Name, _, _ = unstructured.NestedString(service, "name")
 		c.Path, _, _ = unstructured.NestedString(service, "path")
 		text, _, _ := unstructured.NestedString(fields, "caBundle")
 		c.CA, _ = base64.StdEncoding.DecodeString(text)
-		if c.Service.Name != "" {
-			all = append(all, c)
-		}
+		all = append(all, c)
 	}
 	switch o.GetKind() {
 	case "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration":
-		webhooks, _, _ := unstructured.NestedSlice(o.Object, "webhooks")
+		webhooks, _ := o.Object["webhooks"].([]any)
 		for _, w := range webhooks {
 			if m, ok := w.(map[string]any); ok {
-				fields, _, _ := unstructured.NestedMap(m, "clientConfig")
-				name, _, _ := unstructured.NestedString(m, "name")
-				add(name, fields)
+				add(m, "clientConfig")
 			}
 		}
 	case "CustomResourceDefinition":
-		fields, _, _ := unstructured.NestedMap(o.Object, "spec", "conversion", "webhook", "clientConfig")
-		add("", fields)
+		add(o.Object, "spec", "conversion", "webhook", "clientConfig")
 	case "APIService":
-		fields, _, _ := unstructured.NestedMap(o.Object, "spec")
-		add("", fields)
+		add(o.Object, "spec")
 	}
 	return all
+}
+
+// Trust has the API server accept certificates of the cluster for what an object says is called, beside those that it
+// accepts: nobody runs who has another one.
+func (c *Cluster) Trust(o *unstructured.Unstructured) {
+	for _, client := range clientConfigs(o) {
+		host := client.Host()
+		if text, _ := client.Fields["url"].(string); text != "" {
+			address, err := url.Parse(text)
+			if err != nil {
+				continue
+			}
+			host = address.Hostname()
+		} else if client.Service.Name == "" {
+			continue
+		}
+		c.trusted.Store(host, client.Service)
+		if ca := c.ca.pem(); client.Fields["insecureSkipTLSVerify"] != true && !bytes.Contains(client.CA, ca) {
+			client.Fields["caBundle"] = base64.StdEncoding.EncodeToString(slices.Concat(client.CA, []byte("\n"), ca))
+		}
+	}
 }
 
 func admissionResource(plural string) schema.GroupVersionResource {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -30,6 +31,8 @@ type Cluster struct {
 	Dynamic   dynamic.Interface
 	Discovery discovery.DiscoveryInterface
 	Resync    time.Duration // how often OLM looks at everything; 0 is its default
+	StandIns  bool          // Services that webhooks name are made, if they are not there
+	Memory    int64         // bytes that the programs may use together; 0: any
 	Global    string        // the namespace whose catalogs serve all namespaces; empty is OLM's own
 
 	webhooks  bool     // the API server asks admission webhooks
@@ -38,6 +41,8 @@ type Cluster struct {
 	flags     []string // of the API server
 	bin, dir  string
 	lock      *os.File
+	ca        *authority
+	trusted   sync.Map // hosts whose certificates may be signed by ca
 	processes []*process
 	network   *network
 	mapper    *restmapper.DeferredDiscoveryRESTMapper
@@ -102,12 +107,17 @@ func (c *Cluster) Stop() {
 	}
 }
 
-// Check is an error if a process has ended by itself.
+// Check is an error if a process has ended by itself, or if all of them use more memory than they may.
 func (c *Cluster) Check() error {
+	var used int64
 	for _, p := range c.processes {
 		if err := p.exited(); err != nil {
 			return err
 		}
+		used += p.memory()
+	}
+	if c.Memory > 0 && used > c.Memory {
+		return fmt.Errorf("the programs of the cluster use %d MiB of memory, and may use %d MiB", used>>20, c.Memory>>20)
 	}
 	return nil
 }
@@ -160,12 +170,12 @@ func (c *Cluster) start(ctx context.Context) error {
 }
 
 func (c *Cluster) certificates() error {
-	ca, err := newAuthority(c.dir)
-	if err != nil {
+	var err error
+	if c.ca, err = newAuthority(c.dir); err != nil {
 		return err
 	}
-	return errors.Join(ca.serving("apiserver"), ca.serving("sa"), ca.client("admin", "system:masters"),
-		ca.client("proxy"))
+	return errors.Join(c.ca.serving("apiserver"), c.ca.serving("sa"), c.ca.client("admin", "system:masters"),
+		c.ca.client("proxy"))
 }
 
 func (c *Cluster) apiserverFlags(etcd string, port int) []string {

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -14,10 +15,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olmgen/olmgen/internal/olm"
 )
@@ -102,7 +105,8 @@ var (
 )
 
 // endpoints sets an address for every Service behind an APIService, and behind a webhook if the API server asks
-// webhooks. Any address will do: the network answers for all.
+// webhooks. Any address will do: the network answers for all. With StandIns it makes Services that a webhook of Trust
+// names and that are not there.
 func (c *Cluster) endpoints(ctx context.Context) error {
 	resources := []schema.GroupVersionResource{APIServices}
 	if c.webhooks {
@@ -116,7 +120,7 @@ func (c *Cluster) endpoints(ctx context.Context) error {
 		}
 		for _, o := range list.Items {
 			for _, client := range ClientConfigs(&o) {
-				if err := c.endpoint(ctx, client.Service); err != nil {
+				if err := c.endpoint(ctx, client); err != nil {
 					return err
 				}
 			}
@@ -125,11 +129,15 @@ func (c *Cluster) endpoints(ctx context.Context) error {
 	return nil
 }
 
-func (c *Cluster) endpoint(ctx context.Context, of types.NamespacedName) error {
-	if of.Name == "" {
-		return nil
-	}
+func (c *Cluster) endpoint(ctx context.Context, client ClientConfig) error {
+	of := client.Service
 	service, err := c.Client.CoreV1().Services(of.Namespace).Get(ctx, of.Name, metav1.GetOptions{})
+	if _, trusted := c.trusted.Load(client.Host()); apierrors.IsNotFound(err) && trusted && c.StandIns {
+		port, _, _ := unstructured.NestedInt64(client.Fields, "service", "port")
+		service = &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: int32(cmp.Or(port, 443))}}}}
+		service.Name, service.Labels = of.Name, map[string]string{StandIn: "true"}
+		service, err = c.Client.CoreV1().Services(of.Namespace).Create(ctx, service, metav1.CreateOptions{})
+	}
 	if err != nil {
 		return nil //nolint:nilerr // not made yet
 	}
@@ -142,6 +150,9 @@ func (c *Cluster) endpoint(ctx context.Context, of types.NamespacedName) error {
 	_, err = c.Client.DiscoveryV1().EndpointSlices(of.Namespace).Create(ctx, slice, metav1.CreateOptions{})
 	return Exists(err)
 }
+
+// StandIn is a label of a Service that endpoints makes.
+const StandIn = "e2e.olmgen.dev/stand-in"
 
 // oneConn is a listener that yields one connection.
 type oneConn struct {

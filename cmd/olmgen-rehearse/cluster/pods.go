@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -34,26 +35,39 @@ func (c *Cluster) Calls(of Call) int {
 	return count
 }
 
-// certificate is the one that a pod behind the Service finds in the Secret that its Deployment mounts for it.
+// certificate is the one that a pod behind the Service finds in the Secret that its Deployment mounts for it, or else
+// one that Trust has the API server accept.
 func (n *network) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-	parts := strings.Split(hello.ServerName, ".")
 	c := n.cluster.Load()
-	if c == nil || len(parts) < 2 {
+	if c == nil {
 		return nil, fmt.Errorf("no such service: %s", hello.ServerName)
 	}
-	service, err := c.Client.CoreV1().Services(parts[1]).Get(hello.Context(), parts[0], metav1.GetOptions{})
+	cert, err := c.mountedCertificate(hello.Context(), hello.ServerName)
+	if _, trusted := c.trusted.Load(hello.ServerName); err != nil && trusted {
+		made, err := c.ca.host(hello.ServerName)
+		return &made, err
+	}
+	return cert, err
+}
+
+func (c *Cluster) mountedCertificate(ctx context.Context, host string) (*tls.Certificate, error) {
+	parts := strings.Split(host, ".")
+	if len(parts) < 2 {
+		return nil, fmt.Errorf("no such service: %s", host)
+	}
+	service, err := c.Client.CoreV1().Services(parts[1]).Get(ctx, parts[0], metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}
-	deployments, err := c.Client.AppsV1().Deployments(parts[1]).List(hello.Context(), metav1.ListOptions{})
+	deployments, err := c.Client.AppsV1().Deployments(parts[1]).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
 	name, err := mounted(service, deployments.Items)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", hello.ServerName, err)
+		return nil, fmt.Errorf("%s: %w", host, err)
 	}
-	secret, err := c.Client.CoreV1().Secrets(parts[1]).Get(hello.Context(), name, metav1.GetOptions{})
+	secret, err := c.Client.CoreV1().Secrets(parts[1]).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -59,6 +59,19 @@ func (p *process) stop() {
 	<-p.done
 }
 
+// memory returns the bytes that the process holds in memory, 0 where nobody says it.
+func (p *process) memory() int64 {
+	var size, resident int64
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.cmd.Process.Pid))
+	if err == nil {
+		_, err = fmt.Sscan(string(data), &size, &resident)
+	}
+	if err != nil {
+		return 0
+	}
+	return resident * int64(os.Getpagesize())
+}
+
 // exited is an error with the end of the log once the process has ended.
 func (p *process) exited() error {
 	select {

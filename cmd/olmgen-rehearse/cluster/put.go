@@ -32,7 +32,7 @@ type Refused struct {
 }
 
 // Put makes the objects of another cluster, with their status: CustomResourceDefinitions and namespaces first, then
-// owners before what they own, because the garbage collector removes what no owner is there for. UIDs of owners and in
+// owners before what they own, because the garbage collector removes what no owner is there for, and webhooks last. UIDs of owners and in
 // status are those that the API server gives here. Nothing is put of nodes, pods and tokens. What is there is replaced,
 // and of CustomResourceDefinitions only the status; those of OLM stay as they are. OLM must not run if owners matter.
 func (c *Cluster) Put(ctx context.Context, objects []*unstructured.Unstructured) (refused []Refused, err error) {
@@ -97,6 +97,7 @@ func (p *putting) create(ctx context.Context, o *unstructured.Unstructured) erro
 	if owners != nil {
 		fresh.SetOwnerReferences(owners)
 	}
+	p.cluster.Trust(fresh)
 	client, err := p.cluster.ResourceOf(fresh)
 	if err != nil {
 		return err
@@ -174,6 +175,8 @@ func inOrder(objects []*unstructured.Unstructured) []*unstructured.Unstructured 
 			return 0
 		case "Namespace":
 			return 1
+		case "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration":
+			return len(objects) + 2
 		}
 		ranks[o] = 2 // owners that own each other
 		n := 2

@@ -1,6 +1,7 @@
 package rehearse
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,7 +17,6 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/catalog"
 	"github.com/olmgen/olmgen/internal/base/lists"
-	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/predict"
 )
@@ -24,32 +24,23 @@ import (
 // nobody is an address that nobody answers at.
 const nobody = "127.0.0.1:1"
 
-// serve serves the content of each CatalogSource, and has its object name the address. One whose content is not known
-// has none, so that the others can be resolved. Nobody answers for one that nobody answered for in the dump, or that
-// opm refuses.
-func (p *Player) serve(ctx context.Context, s *State, objects []*unstructured.Unstructured) error {
+// serve serves the content of each CatalogSource and ClusterCatalog, and returns the objects that name what is served,
+// with the ClusterCatalogs that nothing among them declares. A CatalogSource whose content is not known has none, so that
+// the others can be resolved. Nobody answers for one that nobody answered for in the dump, or that opm refuses.
+func (p *Player) serve(ctx context.Context, s *State,
+	objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	report, err := s.Check(ctx, nil, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, source := range s.sources() {
 		key := source.Namespace + "/" + source.Name
 		from := s.find(v1alpha1.CatalogSourceKind, source.Namespace, source.Name)
 		given := s.given(source.Namespace, source.Name)
-		switch {
-		case p.address[key] != "":
-		case given == nil && from != nil && broken(from), given != nil && given.Refusal() != nil:
+		if given == nil && from != nil && broken(from) || given != nil && given.Refusal() != nil {
 			p.address[key] = nobody
-		default:
-			dir := filepath.Join(p.dir, fmt.Sprintf("catalog-%d", len(p.address)+1))
-			if err := s.write(ctx, dir, given, report); err != nil {
-				return fmt.Errorf("catalog %s: %w", key, err)
-			}
-			served, err := catalog.ServeFBC(ctx, dir)
-			if err != nil {
-				return fmt.Errorf("catalog %s: %w", key, err)
-			}
-			p.served, p.address[key], s.request.written[key] = append(p.served, served), served.Address, dir
+		} else if err := p.offer(ctx, s, key, given, report); err != nil {
+			return nil, fmt.Errorf("catalog %s: %w", key, err)
 		}
 		for _, o := range objects {
 			if o.GetKind() == v1alpha1.CatalogSourceKind && o.GetNamespace()+"/"+o.GetName() == key {
@@ -58,7 +49,64 @@ func (p *Player) serve(ctx context.Context, s *State, objects []*unstructured.Un
 			}
 		}
 	}
+	if p.registry == nil {
+		return objects, nil
+	}
+	return p.serveOLMv1(ctx, s, objects, report)
+}
+
+// offer serves a catalog, if it is not served as it is.
+func (p *Player) offer(ctx context.Context, s *State, key string, c *fbc.Catalog, report *predict.Report) error {
+	dir, data, err := p.write(ctx, s, key, c, report, false)
+	if was := p.content[key]; err != nil || p.address[key] != "" && bytes.Equal(was, data) {
+		return err
+	}
+	served, err := catalog.ServeFBC(ctx, dir)
+	if err != nil {
+		return err
+	}
+	p.served, p.address[key], p.content[key] = append(p.served, served), served.Address, data
 	return nil
+}
+
+// serveOLMv1 pushes the content of each ClusterCatalog to the registry.
+func (p *Player) serveOLMv1(ctx context.Context, s *State, objects []*unstructured.Unstructured,
+	report *predict.Report) ([]*unstructured.Unstructured, error) {
+	isCatalog := func(o *unstructured.Unstructured) bool {
+		return o.GetKind() == olm.KindClusterCatalog && o.GroupVersionKind().Group == olm.GroupV1
+	}
+	declared := map[string]bool{}
+	for _, o := range objects {
+		declared[o.GetName()] = declared[o.GetName()] || isCatalog(o)
+	}
+	for _, c := range s.catalogs.ClusterCatalogs {
+		if !declared[c.Name] {
+			o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"priority": int64(c.Priority)}}}
+			o.SetAPIVersion(olm.GroupV1 + "/v1")
+			o.SetKind(olm.KindClusterCatalog)
+			o.SetName(c.Name)
+			objects = append(objects, o)
+		}
+	}
+	for _, o := range objects {
+		if !isCatalog(o) {
+			continue
+		}
+		_, data, err := p.write(ctx, s, o.GetName(), s.clusterContent(o.GetName()), report, true)
+		if err != nil {
+			return nil, err
+		}
+		image, err := p.registry.PushCatalog("catalog", data)
+		if err != nil {
+			return nil, err
+		}
+		delete(o.Object, "status")
+		if err := unstructured.SetNestedMap(o.Object, map[string]any{"type": "Image",
+			"image": map[string]any{"ref": image}}, "spec", "source"); err != nil {
+			return nil, err
+		}
+	}
+	return objects, nil
 }
 
 // spec returns that of a CatalogSource that is served.
@@ -67,27 +115,31 @@ func (p *Player) spec(source resolve.Source) map[string]any {
 		"priority": int64(source.Priority)}
 }
 
-// write writes a catalog as a file that opm reads. Bundles of the packages that the state asks for have their objects,
-// if they are in the catalog, or if OLM is predicted to install them and their image can be read. OLM tries to unpack
-// the others, which the report says.
-func (s *State) write(ctx context.Context, dir string, c *fbc.Catalog, report *predict.Report) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil || c == nil {
-		return err
+// write writes a catalog as a file that opm reads, into a directory of its own. Bundles of the packages that the state
+// asks for have their objects, if they are in the catalog, or if OLM is predicted to install them and their image can be
+// read: in the catalog, and for OLM v1 in an image. OLM tries to unpack the others, which the report says.
+func (p *Player) write(ctx context.Context, s *State, key string, c *fbc.Catalog, report *predict.Report,
+	v1 bool) (dir string, data []byte, err error) {
+	if dir, err = os.MkdirTemp(p.dir, "catalog-"); err != nil || c == nil {
+		return dir, nil, err
 	}
-	f, err := os.Create(filepath.Join(dir, "catalog.json"))
-	if err != nil {
-		return err
-	}
-	defer f.Close()
+	s.request.written[key] = dir
 	names := review.Wanted(s.before, s.applied)
-	wanted, predicted := lists.Set(names, text.OneLine), map[string]bool{}
+	wanted, predicted := map[string]bool{}, map[string]bool{}
+	for _, name := range names {
+		wanted[name] = true
+	}
 	updates := lists.Map(report.Updates, func(u predict.Update) predict.Install { return u.Install })
 	for _, i := range append(updates, report.Installs...) {
 		if i.Choice.Package != nil {
 			wanted[i.Choice.Package.Name], predicted[i.Name] = true, true
 		}
 	}
-	out := json.NewEncoder(f)
+	for _, e := range report.Extensions {
+		predicted[e.Bundle] = true
+	}
+	var text bytes.Buffer
+	out := json.NewEncoder(&text)
 	say := func(schema, pkg string, fields map[string]any) {
 		if fields["schema"] = schema; pkg != "" {
 			fields["package"] = pkg
@@ -106,14 +158,25 @@ func (s *State) write(ctx context.Context, dir string, c *fbc.Catalog, report *p
 		}
 		for _, b := range pkg.Bundles {
 			image, properties := b.Image, lists.Map(b.Properties, func(x fbc.Property) any { return x })
+			if v1 {
+				image = p.registry.Address + "/not-at-hand:" + b.Name // no other registry is asked
+			}
 			if wanted[name] || len(names) == 0 {
-				objects, failed := s.objects(ctx, fbc.Choice{Package: pkg, Bundle: b}, predicted[b.Name])
+				failed := s.unpacked(ctx, fbc.Choice{Package: pkg, Bundle: b}, predicted[b.Name], func(dir string) (err error) {
+					if v1 {
+						image, err = p.registry.PushBundle(name, dir)
+						return err
+					}
+					read, err := catalog.Read(dir)
+					for _, x := range read.Properties {
+						if x.Type == property.TypeBundleObject {
+							image, properties = "", append(properties, x) // OLM unpacks what has an image
+						}
+					}
+					return err
+				})
 				if failed != nil && predicted[b.Name] {
-					s.unknown = append(s.unknown, text.OneLine(failed.Error()))
-				}
-				properties = append(properties, objects...)
-				if len(objects) > 0 {
-					image = "" // or OLM would unpack it
+					s.unknown = append(s.unknown, failed.Error())
 				}
 			}
 			say(olm.SchemaBundle, name, map[string]any{"name": b.Name, "image": image, "properties": properties})
@@ -129,30 +192,27 @@ func (s *State) write(ctx context.Context, dir string, c *fbc.Catalog, report *p
 			say(olm.SchemaDeprecations, name, map[string]any{"entries": entries})
 		}
 	}
-	return err
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "catalog.json"), text.Bytes(), 0o600)
+	}
+	return dir, text.Bytes(), err
 }
 
-// objects returns those of a bundle as properties.
-func (s *State) objects(ctx context.Context, choice fbc.Choice, fetch bool) (list []any, err error) {
+// unpacked calls do with the directory of a bundle. Its image is fetched if fetch says so.
+func (s *State) unpacked(ctx context.Context, choice fbc.Choice, fetch bool, do func(dir string) error) error {
 	o := s.request.Source
 	o.Offline = o.Offline || !fetch
 	files, err := choice.Files(ctx, fbc.Options{Source: o})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	dir, err := os.MkdirTemp("", "bundle-")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer os.RemoveAll(dir)
 	if err := os.CopyFS(dir, files.FS); err != nil {
-		return nil, err
+		return err
 	}
-	b, err := catalog.Read(dir)
-	for _, x := range b.Properties {
-		if x.Type == property.TypeBundleObject {
-			list = append(list, x)
-		}
-	}
-	return list, err
+	return do(dir)
 }

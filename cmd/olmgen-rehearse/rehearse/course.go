@@ -9,11 +9,15 @@ import (
 	"time"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 const (
@@ -48,11 +52,12 @@ type Condition struct {
 
 // Key names what the status is of, in the course and in predictions.
 func (s Status) Key() string {
+	o := manifest.Object{Kind: strings.Replace(s.Kind, v1alpha1.ClusterServiceVersionKind, "CSV", 1),
+		Namespace: s.Namespace, Name: s.Name}
 	if s.Kind == v1alpha1.InstallPlanKind {
-		return fmt.Sprintf("%s %s/%v", s.Kind, s.Namespace, s.CSVs)
+		o.Name = fmt.Sprint(s.CSVs)
 	}
-	kind := strings.Replace(s.Kind, v1alpha1.ClusterServiceVersionKind, "CSV", 1)
-	return fmt.Sprintf("%s %s/%s", kind, s.Namespace, s.Name)
+	return o.Identity()
 }
 
 // String returns the status as a line.
@@ -63,6 +68,8 @@ func (s Status) String() string {
 		return fmt.Sprintf("%s: %s: %s: %s", s.Key(), s.Phase, s.Reason, s.Message)
 	case v1alpha1.InstallPlanKind:
 		line = fmt.Sprintf("%s: %s: %s |", s.Key(), s.Phase, s.Message)
+	case olm.KindClusterExtension:
+		line = fmt.Sprintf("%s: installed=%s |", s.Key(), s.InstalledCSV)
 	default:
 		line = fmt.Sprintf("%s: %s installed=%s current=%s |", s.Key(), s.Phase, s.InstalledCSV, s.CurrentCSV)
 	}
@@ -81,6 +88,9 @@ func (s Status) Condition(kind v1alpha1.SubscriptionConditionType) *Condition {
 	return &s.Conditions[i]
 }
 
+// succeededV1 and blocked are reasons of the condition Progressing of a ClusterExtension: its Phase.
+const succeededV1, blocked = "Succeeded", "Blocked"
+
 // rests reports whether OLM does nothing more with the object by itself.
 func (s Status) rests() bool {
 	switch s.Kind {
@@ -88,6 +98,8 @@ func (s Status) rests() bool {
 		return s.Phase == string(v1alpha1.CSVPhaseSucceeded)
 	case v1alpha1.InstallPlanKind:
 		return slices.Contains([]string{"Complete", "Failed", "RequiresApproval"}, s.Phase)
+	case olm.KindClusterExtension:
+		return s.Phase == succeededV1 || s.Phase == blocked
 	}
 	if s.Condition(v1alpha1.SubscriptionResolutionFailed) != nil {
 		return s.InstalledCSV == "" // else it may be that of an update, which ends by itself
@@ -163,22 +175,32 @@ func (p *Player) Settle(ctx context.Context) (*Course, error) {
 	return c, nil
 }
 
-// Statuses returns those of CSVs, without copies, InstallPlans and Subscriptions.
+// Statuses returns those of CSVs, without copies, InstallPlans, Subscriptions and ClusterExtensions.
 func Statuses(ctx context.Context, c *cluster.Cluster) (list []Status, err error) {
-	for _, resource := range []string{"clusterserviceversions", "installplans", "subscriptions"} {
-		all, err := c.Dynamic.Resource(v1alpha1.SchemeGroupVersion.WithResource(resource)).List(ctx,
+	v0, v1 := v1alpha1.SchemeGroupVersion, schema.GroupVersion{Group: olm.GroupV1, Version: "v1"}
+	for _, resource := range []schema.GroupVersionResource{v0.WithResource("clusterserviceversions"),
+		v0.WithResource("installplans"), v0.WithResource("subscriptions"), v1.WithResource("clusterextensions")} {
+		all, err := c.Dynamic.Resource(resource).List(ctx,
 			metav1.ListOptions{LabelSelector: "!" + v1alpha1.CopiedLabelKey})
+		if resource.Group == olm.GroupV1 && apierrors.IsNotFound(err) {
+			break // OLM v1 does not run
+		}
 		if err != nil {
 			return nil, err
 		}
 		for _, o := range all.Items {
-			var read struct { // the fields of all three
+			var read struct { // the fields of all four
 				Spec struct {
 					CSVs []string `json:"clusterServiceVersionNames"`
 				} `json:"spec"`
 				Status struct {
 					Status
-					State string `json:"state"`
+					State   string `json:"state"`
+					Install struct {
+						Bundle struct {
+							Name string `json:"name"`
+						} `json:"bundle"`
+					} `json:"install"`
 				} `json:"status"`
 			}
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &read); err != nil {
@@ -187,8 +209,14 @@ func Statuses(ctx context.Context, c *cluster.Cluster) (list []Status, err error
 			s := read.Status.Status
 			s.Kind, s.Namespace, s.Name = o.GetKind(), o.GetNamespace(), o.GetName()
 			s.CSVs, s.Phase = slices.Sorted(slices.Values(read.Spec.CSVs)), s.Phase+read.Status.State
+			if s.Kind == olm.KindClusterExtension {
+				s.InstalledCSV = read.Status.Install.Bundle.Name
+				progress := lists.Find(s.Conditions, func(c Condition) bool { return c.Type == "Progressing" })
+				s.Phase, s.Message = progress.Reason, progress.Message
+			}
 			s.Conditions = lists.Filter(s.Conditions, func(c Condition) bool {
-				return s.Kind == v1alpha1.InstallPlanKind || s.Kind == v1alpha1.SubscriptionKind && c.Status == "True"
+				always := s.Kind == v1alpha1.InstallPlanKind || c.Type == "Progressing" || c.Type == "Installed"
+				return s.Kind != v1alpha1.ClusterServiceVersionKind && (always || c.Status == "True")
 			})
 			list = append(list, s)
 		}

@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/predict"
 )
 
@@ -25,8 +25,9 @@ func (d Deviation) finding() findings.Finding {
 		Message: fmt.Sprintf("%s: OLM came to %q, and olmgen check predicts %q", d.State, d.Played, d.Predicted)}
 }
 
-// predictedOf returns what is predicted, as OLM would say it. unknown has the keys of what nobody can know.
-func predictedOf(r *predict.Report) (list []Status, unknown map[string]bool) {
+// predictedOf returns what is predicted, as OLM would say it. unknown has the keys of what nobody can know, or of what
+// is left out.
+func predictedOf(r *predict.Report, left []predict.Unknown) (list []Status, unknown map[string]bool) {
 	unknown = map[string]bool{}
 	for _, v := range r.CSVs {
 		s := Status{Kind: v1alpha1.ClusterServiceVersionKind, Namespace: v.Namespace, Name: v.Name, Phase: v.Phase,
@@ -45,8 +46,15 @@ func predictedOf(r *predict.Report) (list []Status, unknown map[string]bool) {
 		}
 		list = append(list, s)
 	}
-	for _, u := range r.Unknown {
-		unknown[fmt.Sprintf("%s %s/%s", u.Object.Kind, u.Object.Namespace, u.Object.Name)] = true
+	for _, e := range r.Extensions {
+		s := Status{Kind: olm.KindClusterExtension, Name: e.Name, Phase: succeededV1, InstalledCSV: e.Bundle}
+		if c := lists.Find(e.Conditions, func(c predict.Condition) bool { return c.Type == "Progressing" }); c.Type != "" {
+			s.Phase = c.Reason
+		}
+		list, unknown[s.Key()] = append(list, s), e.Unknown != ""
+	}
+	for _, u := range slices.Concat(r.Unknown, left) {
+		unknown[u.Object.Identity()] = true
 	}
 	return list, unknown
 }
@@ -58,6 +66,11 @@ func (s Status) short() string {
 		return s.Phase + ": " + s.Reason
 	case v1alpha1.InstallPlanKind:
 		return s.Phase
+	case olm.KindClusterExtension:
+		if s.Phase != succeededV1 { // what is installed stays
+			return s.Phase
+		}
+		return s.Phase + " installed=" + s.InstalledCSV
 	}
 	line := fmt.Sprintf("%s installed=%s current=%s", s.Phase, s.InstalledCSV, s.CurrentCSV)
 	if c := s.Condition(v1alpha1.SubscriptionResolutionFailed); c != nil {
@@ -69,8 +82,8 @@ func (s Status) short() string {
 // deviations compares the end of a course with a prediction. A CSV that OLM tries to install again and again agrees
 // with each state that it was in. InstallPlans of before are not predicted, and what waits for approval is predicted as
 // approved.
-func deviations(state string, c Course, r *predict.Report) (list []Deviation) {
-	predicted, unknown := predictedOf(r)
+func deviations(state string, c Course, r *predict.Report, left []predict.Unknown) (list []Deviation) {
+	predicted, unknown := predictedOf(r, left)
 	// during an update, and for a while after it, OLM says ResolutionFailed of what is at rest
 	updated, waits := map[string]bool{}, map[string]bool{}
 	for _, list := range c.seen {
@@ -111,11 +124,4 @@ func deviations(state string, c Course, r *predict.Report) (list []Deviation) {
 		}
 	}
 	return list
-}
-
-func identity(o *unstructured.Unstructured) string {
-	if o.GetNamespace() == "" {
-		return o.GetKind() + " " + o.GetName()
-	}
-	return o.GetKind() + " " + o.GetNamespace() + "/" + o.GetName()
 }

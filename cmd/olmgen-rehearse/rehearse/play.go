@@ -16,6 +16,8 @@ import (
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/catalog"
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -24,10 +26,12 @@ const engine = "olmgen-rehearse"
 
 // Player plays states in one cluster, one after another.
 type Player struct {
-	cluster *cluster.Cluster
-	dir     string // for files
-	served  []*catalog.Served
-	address map[string]string // of the CatalogSources, by namespace/name
+	cluster  *cluster.Cluster
+	dir      string // for files
+	served   []*catalog.Served
+	registry *catalog.Registry // of OLM v1; nil if that does not run
+	address  map[string]string // of the CatalogSources, by namespace/name
+	content  map[string][]byte // that is served there
 
 	applied []*unstructured.Unstructured // of the last state
 	waiting []*unstructured.Unstructured // what the API server does not take yet
@@ -39,11 +43,13 @@ type Player struct {
 
 // Start starts a cluster with the programs in bin. It has what the state says is in the cluster, and OLM runs.
 func Start(ctx context.Context, bin, dir string, s *State) (_ *Player, err error) {
-	c, err := cluster.Start(ctx, bin, dir)
+	c, err := cluster.Start(ctx, bin, dir, cluster.WithWebhooks)
 	if err != nil {
 		return nil, err
 	}
-	p := &Player{cluster: c, dir: dir, address: map[string]string{}, whole: len(s.before) > 0}
+	c.Memory = s.request.Memory
+	c.StandIns = !slices.ContainsFunc(s.before, func(o *manifest.Object) bool { return o.Kind == "Service" })
+	p := &Player{cluster: c, dir: dir, address: map[string]string{}, content: map[string][]byte{}, whole: len(s.before) > 0}
 	defer func() {
 		if err != nil {
 			p.Stop()
@@ -53,11 +59,19 @@ func Start(ctx context.Context, bin, dir string, s *State) (_ *Player, err error
 	if err := c.PrepareOLM(ctx); err != nil {
 		return nil, err
 	}
+	if s.request.OLMv1 {
+		if p.registry, err = catalog.NewRegistry(); err == nil {
+			err = c.StartOLMv1(ctx, rehearsed, p.registry.Address)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	before, err := unstructuredOf(s.before)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.serve(ctx, s, before); err != nil {
+	if before, err = p.serve(ctx, s, before); err != nil {
 		return nil, err
 	}
 	if p.notPut, err = c.Put(ctx, before); err != nil {
@@ -72,6 +86,9 @@ func Start(ctx context.Context, bin, dir string, s *State) (_ *Player, err error
 // Stop ends the cluster and its catalogs.
 func (p *Player) Stop() {
 	p.cluster.Stop()
+	if p.registry != nil {
+		p.registry.Stop()
+	}
 	for _, served := range p.served {
 		served.Stop()
 	}
@@ -84,7 +101,7 @@ func (p *Player) Apply(ctx context.Context, s *State) error {
 	if err != nil {
 		return err
 	}
-	if err := p.serve(ctx, s, objects); err != nil {
+	if objects, err = p.serve(ctx, s, objects); err != nil {
 		return err
 	}
 	objects = append(objects, p.lacking(s, objects)...)
@@ -110,14 +127,16 @@ func (p *Player) Apply(ctx context.Context, s *State) error {
 	return ctx.Err()
 }
 
-// lacking returns CatalogSources that are given and that nothing declares and, of a cluster without a dump, namespaces.
+// lacking returns CatalogSources that are given or in the cluster and that the tree does not declare and, of a cluster
+// without a dump, namespaces.
 func (p *Player) lacking(s *State, objects []*unstructured.Unstructured) (list []*unstructured.Unstructured) {
+	declared := lists.Set(objects, name)
 	for _, source := range s.sources() {
-		if s.find(v1alpha1.CatalogSourceKind, source.Namespace, source.Name) == nil {
-			o := &unstructured.Unstructured{Object: map[string]any{"spec": p.spec(source)}}
-			o.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind(v1alpha1.CatalogSourceKind))
-			o.SetNamespace(source.Namespace)
-			o.SetName(source.Name)
+		o := &unstructured.Unstructured{Object: map[string]any{"spec": p.spec(source)}}
+		o.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind(v1alpha1.CatalogSourceKind))
+		o.SetNamespace(source.Namespace)
+		o.SetName(source.Name)
+		if !declared[name(o)] {
 			list = append(list, o)
 		}
 	}
@@ -139,9 +158,12 @@ func (p *Player) lacking(s *State, objects []*unstructured.Unstructured) (list [
 
 // turn orders what is applied as engines do.
 func turn(o *unstructured.Unstructured) int {
-	first := []string{"Namespace", "CustomResourceDefinition", v1alpha1.CatalogSourceKind}
+	first := []string{"Namespace", "CustomResourceDefinition", v1alpha1.CatalogSourceKind, olm.KindClusterCatalog}
 	if i := slices.Index(first, o.GetKind()); i >= 0 {
 		return i
+	}
+	if strings.HasSuffix(o.GetKind(), "WebhookConfiguration") {
+		return len(first) + 1
 	}
 	return len(first)
 }
@@ -153,6 +175,7 @@ func (p *Player) apply(ctx context.Context, o *unstructured.Unstructured) (err e
 	if err != nil {
 		return err
 	}
+	p.cluster.Trust(o)
 	data, err := o.MarshalJSON()
 	if err != nil {
 		return err
@@ -201,14 +224,14 @@ func (p *Player) objects(ctx context.Context) (list []*manifest.Object, err erro
 	all, err := p.cluster.Objects(ctx, append(except, "PackageManifest", "FlowSchema", "PriorityLevelConfiguration"))
 	for _, o := range all {
 		unstructured.RemoveNestedField(o.Object, "metadata", "managedFields")
-		if o.GetLabels()["kubernetes.io/bootstrapping"] == "" {
-			list = append(list, manifest.New(o.Object))
+		if labels := o.GetLabels(); labels["kubernetes.io/bootstrapping"]+labels[cluster.StandIn] == "" {
+			list = append(list, objectOf(&o))
 		}
 	}
 	return list, err
 }
 
-// name names an object whatever its version.
-func name(o *unstructured.Unstructured) string {
-	return strings.Join([]string{o.GroupVersionKind().Group, o.GetKind(), o.GetNamespace(), o.GetName()}, "/")
-}
+func objectOf(o *unstructured.Unstructured) *manifest.Object { return manifest.New(o.Object) }
+
+// name identifies an object whatever its version.
+func name(o *unstructured.Unstructured) string { return world.Key(objectOf(o), "") }

@@ -3,15 +3,18 @@ package rehearse
 import (
 	"cmp"
 	"debug/buildinfo"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/operator-framework/api/crds"
 
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -25,6 +28,7 @@ type Program struct {
 const (
 	kubernetes = "k8s.io/kubernetes"
 	ofOLM      = "github.com/operator-framework/operator-lifecycle-manager"
+	controller = "github.com/operator-framework/operator-controller"
 )
 
 // Build is the directory in which "make rehearse-tools" puts the programs.
@@ -33,21 +37,36 @@ func Build() string {
 	return filepath.Join(cmp.Or(os.Getenv("OLMGEN_TOOLS"), filepath.Join(cache, "olmgen")), "rehearse")
 }
 
+// rehearsed is the directory of OLM v1 below that of Bin, where a cluster looks for releases.
+const rehearsed = "rehearsed"
+
 // Find looks for the programs in a directory that is given, in $KUBEBUILDER_ASSETS and in Build, and for those of OLM
 // first in a directory of their own. All are needed: without kube-controller-manager there is no garbage collection, no
-// aggregated ClusterRole, and no ServiceAccount of a namespace.
-func Find(assets, olm string) []Program {
+// aggregated ClusterRole, and no ServiceAccount of a namespace. Those of OLM v1 are in olmv1/RELEASE: the newest counts.
+func Find(assets, olm string, v1 bool) []Program {
 	list := []Program{{"etcd", "go.etcd.io/etcd/server/v3", ""}, {"kube-apiserver", kubernetes, ""},
 		{"kube-controller-manager", kubernetes, ""}, {"olm", ofOLM, ""}, {"catalog", ofOLM, ""}}
+	if v1 {
+		list = append(list, Program{"operator-controller", controller, ""}, Program{"catalogd", controller, ""})
+	}
 	for i, p := range list {
 		dirs := []string{assets, os.Getenv("KUBEBUILDER_ASSETS"), Build()}
 		if p.Module == ofOLM {
 			dirs = append([]string{olm}, dirs...)
 		}
 		for _, dir := range dirs {
-			path, err := exec.LookPath(filepath.Join(dir, p.Name))
-			if dir != "" && err == nil && list[i].Path == "" {
-				list[i].Path = path
+			places := []string{filepath.Join(dir, p.Name)}
+			if p.Module == controller {
+				places = nil
+				for _, r := range slices.Backward(versions.Releases(versions.OperatorController)) {
+					found, _ := filepath.Glob(filepath.Join(dir, "olmv1", r.Number()+".*", p.Name))
+					places = append(places, found...)
+				}
+			}
+			for _, place := range places {
+				if path, err := exec.LookPath(place); dir != "" && err == nil && list[i].Path == "" {
+					list[i].Path = path
+				}
 			}
 		}
 	}
@@ -56,6 +75,9 @@ func Find(assets, olm string) []Program {
 
 // Version returns the version of a program, as its build says it.
 func (p Program) Version() string {
+	if p.Module == controller {
+		return filepath.Base(filepath.Dir(p.Path)) // it is built from a copy of its module
+	}
 	info, err := buildinfo.ReadFile(p.Path)
 	if err != nil {
 		return "(unknown)"
@@ -79,8 +101,16 @@ func Bin(dir string, list []Program) (versions map[string]string, err error) {
 			continue
 		}
 		path, err := filepath.Abs(p.Path)
+		link := filepath.Join(dir, p.Name)
+		if p.Name == "catalogd" {
+			continue // beside operator-controller
+		}
+		if p.Module == controller {
+			path, link = filepath.Dir(path), filepath.Join(dir, "olmv1", rehearsed)
+			err = errors.Join(err, os.Mkdir(filepath.Dir(link), 0o700))
+		}
 		if err == nil {
-			err = os.Symlink(path, filepath.Join(dir, p.Name))
+			err = os.Symlink(path, link)
 		}
 		if err != nil {
 			return nil, err
@@ -122,6 +152,8 @@ func Setup(list []Program) (said string, complete bool) {
 	return said + `
 "make rehearse-tools" in a checkout of olmgen builds all of them from Go modules: it takes 16 CPU minutes, once, and
 needs Go and 4 GB of memory. They are then in ` + Build() + `.
+
+"make rehearse-tools WITH=olmv1" builds OLM v1, too.
 
 etcd and kube-apiserver can also be those of envtest (KUBEBUILDER_ASSETS, or --assets DIR). It has no
 kube-controller-manager: put that of a release of Kubernetes beside them. --olm DIR has the programs olm

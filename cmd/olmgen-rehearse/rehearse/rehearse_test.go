@@ -1,6 +1,7 @@
 package rehearse_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,15 +12,16 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/catalog"
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/rehearse"
 	"github.com/olmgen/olmgen/source"
 )
 
 // programs fills a directory with what a cluster needs. Without it, nothing can be played.
-func programs(t *testing.T) (bin string) {
+func programs(t *testing.T, v1 bool) (bin string) {
 	t.Helper()
 	bin = t.TempDir()
-	if _, err := rehearse.Bin(bin, rehearse.Find("", "")); err != nil {
+	if _, err := rehearse.Bin(bin, rehearse.Find("", "", v1)); err != nil {
 		t.Skipf("%v: make rehearse-tools builds the programs", err)
 	}
 	return bin
@@ -28,8 +30,10 @@ func programs(t *testing.T) (bin string) {
 // play plays trees one after another, each a list of paths.
 func play(t *testing.T, r *rehearse.Request, trees ...[]string) *rehearse.Report {
 	t.Helper()
-	bin := programs(t)
-	r.Source = source.Options{Offline: true, Warn: t.Logf}
+	bin := programs(t, r.OLMv1)
+	if r.Source.Warn == nil {
+		r.Source = source.Options{Offline: true, Warn: t.Logf}
+	}
 	if err := r.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +79,7 @@ func TestExample(t *testing.T) {
 		"Subscription backup/backup-operator: AtLatestKnown installed=backup-operator.v1.0.0 " +
 			"current=backup-operator.v1.0.0",
 	}
-	if got := ends(report); !slices.Equal(got, want) || report.Meets() {
+	if got := ends(report); !slices.Equal(got, want) || report.Meets(false) {
 		t.Errorf("%q\n%+v", got, report.Findings)
 	}
 	for _, o := range []string{"Backup backup/nightly", "CustomResourceDefinition backups.backup.example.com"} {
@@ -119,6 +123,124 @@ func TestChange(t *testing.T) {
 	}
 }
 
+// A catalog and a bundle are images of a registry, and the tree names the catalog only.
+func TestImages(t *testing.T) {
+	t.Parallel()
+	registry, err := catalog.NewRegistry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer registry.Stop()
+	image, err := registry.PushBundle("backup", "../../../examples/subscriptions/catalog/1.0.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err = registry.PushCatalog("catalog", fmt.Appendf(nil, `{"schema": "olm.package", "name": "backup-operator",
+"defaultChannel": "a"}{"schema": "olm.channel", "package": "backup-operator", "name": "a", "entries":
+[{"name": "backup-operator.v1.0.0"}]}{"schema": "olm.bundle", "package": "backup-operator", "name": "backup-operator.v1.0.0",
+"image": %q, "properties": [{"type": "olm.package", "value": {"packageName": "backup-operator", "version": "1.0.0"}}]}`,
+		image))
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := play(t, &rehearse.Request{Source: source.Options{InsecureRegistries: []string{registry.Address}, Warn: t.Logf}},
+		[]string{tree(t, `{apiVersion: operators.coreos.com/v1, kind: OperatorGroup, metadata: {name: g, namespace: backup}, spec: {targetNamespaces: [backup]}}
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: CatalogSource
+metadata: {name: c, namespace: olm}
+spec: {sourceType: grpc, image: `+image+`}
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: Subscription
+metadata: {name: s, namespace: backup}
+spec: {name: backup-operator, channel: a, source: c, sourceNamespace: olm}
+`)})
+	want := "CSV backup/backup-operator.v1.0.0: Succeeded: InstallSucceeded: install strategy completed with no errors"
+	if got := ends(report); !slices.Contains(got, want) || report.Meets(false) {
+		t.Errorf("%q\n%+v", got, report.Findings)
+	}
+}
+
+// OLM v1 installs a bundle, and updates it when the tree asks for another version.
+func TestOLMv1(t *testing.T) {
+	t.Parallel()
+	extension := func(version string) []string {
+		return []string{tree(t, `{apiVersion: v1, kind: Namespace, metadata: {name: backup}}
+---
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: installer, namespace: backup}}
+---
+apiVersion: olm.operatorframework.io/v1
+kind: ClusterExtension
+metadata: {name: backup}
+spec:
+  namespace: backup
+  serviceAccount: {name: installer}
+  source: {sourceType: Catalog, catalog: {packageName: backup-operator, version: `+version+`}}
+`)}
+	}
+	report := play(t, &rehearse.Request{OLMv1: true,
+		Catalogs: []string{"community=../../../examples/subscriptions/catalog"}}, extension("1.0.0"), extension("2.0.0"))
+	for i, version := range []string{"1.0.0", "2.0.0"} {
+		s := report.Played[i].Final[0]
+		if s.InstalledCSV != "backup-operator.v"+version || s.Phase != "Succeeded" {
+			t.Error(s)
+		}
+	}
+	if report.Meets(false) || len(report.Prediction) > 0 {
+		t.Errorf("%+v %+v", report.Findings, report.Prediction)
+	}
+}
+
+// A dump's webhooks let everything pass, and its conversions change the version; neither a Secret nor a Service of them
+// is in the dump.
+func TestDumpIsAnswered(t *testing.T) {
+	t.Parallel()
+	dump := tree(t, `{apiVersion: v1, kind: Namespace, metadata: {name: shop, uid: n}}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: carts.shop.example.com, uid: d}
+spec:
+  group: shop.example.com
+  names: {kind: Cart, plural: carts}
+  scope: Namespaced
+  conversion:
+    strategy: Webhook
+    webhook: {conversionReviewVersions: [v1], clientConfig: {service: {name: convert, namespace: shop}}}
+  versions:
+  - &v {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+  - {<<: *v, name: v2, storage: false}
+---
+{apiVersion: shop.example.com/v2, kind: Cart, metadata: {name: mine, namespace: shop, uid: c}}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: ask, uid: w}
+webhooks:
+- name: ask.shop.example.com
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  clientConfig: {caBundle: Z29uZQ==, service: {name: ask, namespace: shop}}
+  rules: [{apiGroups: [""], apiVersions: [v1], operations: ["*"], resources: [configmaps]}]
+`)
+	report := play(t, &rehearse.Request{Dumps: []string{dump}},
+		[]string{tree(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: new, namespace: shop}}\n")})
+	if report.Meets(false) || report.Findings.Notes > 0 || !slices.Contains(report.Created, "ConfigMap shop/new") {
+		t.Errorf("created %q, %+v", report.Created, report.Findings)
+	}
+}
+
+// tree writes a file.
+func tree(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "tree.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 // recording is a play.yaml: what was asked, and the ends of what a real OLM said.
 type recording struct {
 	Ask  [][]string
@@ -155,7 +277,7 @@ func TestPlays(t *testing.T) {
 	if oracle == "" || len(files) == 0 {
 		t.Skip("set OLMGEN_ORACLE to a directory with plays/*/play.yaml, the recordings of a real OLM")
 	}
-	programs(t)
+	programs(t, false)
 	for _, file := range files {
 		dir := filepath.Dir(file)
 		t.Run(filepath.Base(dir), func(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/compare"
 	"github.com/olmgen/olmgen/internal/document"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/internal/world"
@@ -27,12 +27,13 @@ import (
 // Simulated is what differs from a cluster in each rehearsal.
 var Simulated = []string{
 	"no pods run: a Deployment counts as available at once, and no operator acts on its custom resources",
-	"no admission webhook is asked; behind the Services that OLM makes, an extension API server that only lists its " +
-		"kinds, and a conversion that only changes the version; behind those of the dump, nothing",
+	"no webhook, conversion or extension API server of an operator runs: what answers in their place lets every object " +
+		"pass, changes only the version, and lists only the kinds",
 	"no probes, quotas of nodes, network and storage; of Kubernetes' controllers only those of namespaces, " +
 		"ServiceAccounts, aggregated ClusterRoles and the garbage collector",
 	"OLM runs as administrator, and gives up an InstallPlan after 15 seconds in place of a minute",
-	"catalogs send the objects of bundles themselves: nothing is unpacked from an image",
+	"catalogs send the objects of bundles themselves, and those of OLM v1 are served beside the cluster: no other image " +
+		"is pulled",
 }
 
 // Report is what became of a cluster.
@@ -105,7 +106,7 @@ func Run(ctx context.Context, o Options, states ...*State) (*Report, error) {
 			if predicted, err = s.Check(ctx, predicted, states[max(0, i-1)]); err != nil {
 				return nil, err
 			}
-			r.Prediction = append(r.Prediction, deviations(o.Names[i], *c, predicted)...)
+			r.Prediction = append(r.Prediction, deviations(o.Names[i], *c, predicted, s.left)...)
 		}
 	}
 	for i, f := range r.list {
@@ -122,21 +123,28 @@ func Run(ctx context.Context, o Options, states ...*State) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.objects(before, after)
+	if err := r.objects(before, after); err != nil {
+		return nil, err
+	}
 	r.Difference, err = difference(ctx, before, after)
 	return r, err
 }
 
-// objects notes which objects differ, without what only the API server and status have.
-func (r *Report) objects(before, after []*manifest.Object) {
+// objects notes which objects differ, without what only the API server, OLM and status have.
+func (r *Report) objects(before, after []*manifest.Object) error {
 	key := func(o *manifest.Object) string { return world.Key(o, "") }
 	old, now := lists.By(before, key), lists.By(after, key)
 	for _, k := range slices.Sorted(maps.Keys(now)) {
-		switch o := now[k]; {
-		case old[k] == nil:
-			r.Created = append(r.Created, o.Identity())
-		case !reflect.DeepEqual(content(old[k]), content(o)):
-			r.Changed = append(r.Changed, o.Identity())
+		if old[k] == nil {
+			r.Created = append(r.Created, now[k].Identity())
+			continue
+		}
+		differ, err := compare.Differ(old[k], now[k])
+		if err != nil {
+			return err
+		}
+		if differ {
+			r.Changed = append(r.Changed, now[k].Identity())
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(old)) {
@@ -144,18 +152,7 @@ func (r *Report) objects(before, after []*manifest.Object) {
 			r.Deleted = append(r.Deleted, old[k].Identity())
 		}
 	}
-}
-
-// content returns the fields of an object that somebody asks for.
-func content(o *manifest.Object) map[string]any {
-	value, _ := o.Value() // it is from a client
-	delete(value, "status")
-	if m, ok := value["metadata"].(map[string]any); ok {
-		for _, field := range []string{"resourceVersion", "generation", "managedFields", "creationTimestamp"} {
-			delete(m, field)
-		}
-	}
-	return value
+	return nil
 }
 
 // difference compares two states of a cluster as olmgen diff does.
@@ -180,15 +177,22 @@ func (p *Player) findings(c *Course, s *State) (list []findings.Finding) {
 	for _, u := range s.unknown {
 		add(findings.Note, "unknown", "", "%s", u)
 	}
+	for _, u := range s.left {
+		level := findings.Note
+		if u.Object.Kind == olm.KindClusterExtension {
+			level = findings.Warning
+		}
+		add(level, notPlayed, u.Object.Identity(), "it is not played: %s", u.Why)
+	}
 	for _, x := range p.notPut {
-		add(findings.Note, "not-put", identity(x.Object), "%v", x.Err)
+		add(findings.Note, "not-put", objectOf(x.Object).Identity(), "%v", x.Err)
 	}
 	for _, o := range p.waiting {
 		level := findings.Error
 		if meta.IsNoMatchError(p.why[o]) && !p.whole {
 			level = findings.Note // the cluster may have its CustomResourceDefinition
 		}
-		add(level, "not-applied", identity(o), "%v", p.why[o])
+		add(level, "not-applied", objectOf(o).Identity(), "%v", p.why[o])
 	}
 	for _, x := range c.Final {
 		switch failed := x.Condition(v1alpha1.SubscriptionResolutionFailed); {
@@ -203,7 +207,7 @@ func (p *Player) findings(c *Course, s *State) (list []findings.Finding) {
 			add(findings.Warning, "unknown", x.Key(), "OLM unpacks a bundle from its image, which is not played")
 		case x.Kind == v1alpha1.InstallPlanKind && x.Phase == string(v1alpha1.InstallPlanPhaseRequiresApproval):
 			add(findings.Note, x.Phase, x.Key(), "it waits for somebody to approve it")
-		case !x.rests(), x.Phase == string(v1alpha1.InstallPlanPhaseFailed):
+		case !x.rests(), x.Phase == blocked, x.Phase == string(v1alpha1.InstallPlanPhaseFailed):
 			add(findings.Error, cmp.Or(x.Reason, x.Phase, "no-status"), x.Key(), "%s: %s", cmp.Or(x.Phase, "no status"),
 				cmp.Or(x.Message, "OLM gives no reason"))
 		}
@@ -214,9 +218,15 @@ func (p *Player) findings(c *Course, s *State) (list []findings.Finding) {
 	return list
 }
 
-// Meets reports whether a person must look at the report.
-func (r *Report) Meets() bool {
-	return findings.Reaches(r.list, findings.Error) || len(r.Prediction) > 0
+// notPlayed is the rule of what is left out.
+const notPlayed = "not-played"
+
+// Meets reports whether a person must look at the report: also at what is not played, unless that is allowed.
+func (r *Report) Meets(allowUnknown bool) bool {
+	return findings.Reaches(r.list, findings.Error) || len(r.Prediction) > 0 || !allowUnknown &&
+		slices.ContainsFunc(r.list, func(f findings.Finding) bool {
+			return f.Rule == notPlayed && f.Level != findings.Note
+		})
 }
 
 // Document returns the course, the end and the objects.

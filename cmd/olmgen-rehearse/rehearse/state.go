@@ -35,17 +35,21 @@ type Request struct {
 	Source    source.Options
 	Tree      tree.Options
 	API       writes.Checker // what the prediction asks; may be nil
+	OLMv1     bool           // OLM v1 runs, too
+	Memory    int64          // bytes that the programs of a cluster may use; 0: any
 
+	reader   review.ContentReader
 	catalogs predict.Catalogs
 	written  map[string]string // the directories of the catalogs that are served, by namespace/name
 }
 
 // Open reads the catalogs. Call it before State.
 func (r *Request) Open(ctx context.Context) (err error) {
-	reader := review.ContentReader{Options: fbc.Options{Source: r.Source}}
-	r.catalogs, err = reader.Catalogs(ctx, r.Catalogs)
-	if err == nil && len(r.catalogs.ClusterCatalogs) > 0 {
-		err = &review.ContentError{Msg: "OLM v1 is not played", Tip: "write NAMESPACE/NAME=DIR"}
+	r.reader = review.ContentReader{Options: fbc.Options{Source: r.Source}}
+	r.catalogs, err = r.reader.Catalogs(ctx, r.Catalogs)
+	if err == nil && len(r.catalogs.ClusterCatalogs) > 0 && !r.OLMv1 {
+		err = &review.ContentError{Msg: "a ClusterCatalog has content, and OLM v1 does not run",
+			Tip: "write NAMESPACE/NAME=DIR, or have OLM v1 run"}
 	}
 	r.catalogs.Open, r.written = true, map[string]string{}
 	return err
@@ -53,17 +57,20 @@ func (r *Request) Open(ctx context.Context) (err error) {
 
 // State is what one cluster is to have.
 type State struct {
-	request *Request
-	tree    *tree.Tree
-	before  []*manifest.Object // that are in the cluster
-	applied []*manifest.Object // by an engine, over them
-	unknown []string           // what of the tree is not played, and why
-	alone   *predict.Report    // what is predicted of it over nothing else
+	request  *Request
+	tree     *tree.Tree
+	catalogs predict.Catalogs            // those of the request, and the images that the tree names
+	before   []*manifest.Object          // that are in the cluster
+	applied  []*manifest.Object          // by an engine, over them
+	byKey    map[string]*manifest.Object // of both; of two of one name, that in the cluster
+	left     []predict.Unknown           // what is not played
+	unknown  []string                    // what else is not known
+	alone    *predict.Report             // what is predicted of it over nothing else
 }
 
 // State reads the tree of one cluster. There may be no path.
 func (r *Request) State(ctx context.Context, paths ...string) (*State, error) {
-	s := &State{request: r, tree: &tree.Tree{}}
+	s := &State{request: r, tree: &tree.Tree{}, catalogs: r.catalogs}
 	if paths = slices.Concat(r.Dumps, paths); len(paths) == 0 {
 		return s, nil
 	}
@@ -94,35 +101,71 @@ func (r *Request) State(ctx context.Context, paths ...string) (*State, error) {
 	s.before, _ = world.Counted(lists.Filter(s.tree.Objects, live), r.Namespace)
 	git := lists.Filter(s.tree.Objects, func(o *manifest.Object) bool { return !live(o) })
 	s.applied, _ = world.Counted(git, r.Namespace)
-	has := lists.Set(s.tree.Objects, func(o *manifest.Object) string { return world.Key(o, r.Namespace) })
-	for o := range predict.World(ctx, s.tree.Objects, r.Namespace, r.catalogs).All() {
-		if !has[world.Key(o, r.Namespace)] { // made by a distribution or an OperatorPolicy
+	has := lists.Set(s.tree.Objects, s.key)
+	s.catalogs = r.reader.WithImages(ctx, s.tree, r.catalogs)
+	for o := range predict.World(ctx, s.tree.Objects, r.Namespace, s.catalogs).All() {
+		if !has[s.key(o)] { // made by a distribution or an OperatorPolicy
 			s.applied = append(s.applied, o)
 		}
 	}
+	s.byKey = lists.By(slices.Concat(s.applied, s.before), s.key)
 	s.withhold()
 	return s, nil
 }
 
-// withhold leaves out Subscriptions to catalogs whose content nobody knows: one would fail all others of its namespace.
+// withhold leaves out what nobody can play: Subscriptions to catalogs whose content nobody knows, of which one would
+// fail all others of its namespace, and of OLM v1 what it would fetch from elsewhere or has kept where no dump shows it.
 func (s *State) withhold() {
-	s.applied = lists.Filter(s.applied, func(o *manifest.Object) bool {
-		if o.Kind != v1alpha1.SubscriptionKind || o.Group() != olm.Group {
-			return true
-		}
-		namespace, name := olm.Text(olm.Get(o, "spec", "sourceNamespace")), olm.Text(olm.Get(o, "spec", "source"))
-		from := s.find(v1alpha1.CatalogSourceKind, namespace, name)
-		there := s.find(o.Kind, o.Namespace, o.Name)
+	asked := map[string]string{}
+	_, unknown := predict.AskedExtensions(s.tree.Objects, s.catalogs)
+	for _, u := range unknown {
+		asked[s.key(u.Object)] = u.Why
+	}
+	why := func(o *manifest.Object) string {
 		switch {
-		case s.given(namespace, name) != nil || there != nil && there.Has("status", "installedCSV"),
-			from == nil && len(s.before) > 0, from != nil && broken(from):
-			return true
+		case ofOLMv1(o) && !s.request.OLMv1:
+			return "OLM v1 does not run"
+		case ofOLMv1(o) && o.Kind == olm.KindClusterCatalog && s.clusterContent(o.Name) == nil:
+			return "its content is not given"
+		case ofOLMv1(o) && s.byKey[s.key(o)].Has("status", "install"):
+			return "what OLM v1 keeps of an installation is in no dump: play the state before a change as a tree"
+		case ofOLMv1(o):
+			return asked[s.key(o)]
+		case o.Group() == olm.Group && o.Kind == v1alpha1.SubscriptionKind && !o.Has("metadata", "uid"):
+			return s.unanswered(o)
 		}
-		s.unknown = append(s.unknown, fmt.Sprintf("%s is not played: the content of the catalog %s/%s is not given",
-			o.Identity(), namespace, name))
-		return false
-	})
+		return ""
+	}
+	plays := func(o *manifest.Object) bool {
+		u := predict.Unknown{Object: o, Why: why(o)}
+		if u.Why != "" && !slices.ContainsFunc(s.left, func(l predict.Unknown) bool { return s.key(l.Object) == s.key(o) }) {
+			s.left = append(s.left, u)
+		}
+		return u.Why == ""
+	}
+	s.before, s.applied = lists.Filter(s.before, plays), lists.Filter(s.applied, plays)
 }
+
+// unanswered returns why nobody knows what comes of a Subscription, or "".
+func (s *State) unanswered(o *manifest.Object) string {
+	namespace, name := olm.Text(olm.Get(o, "spec", "sourceNamespace")), olm.Text(olm.Get(o, "spec", "source"))
+	from := s.find(v1alpha1.CatalogSourceKind, namespace, name)
+	there := s.find(o.Kind, o.Namespace, o.Name)
+	switch {
+	case s.given(namespace, name) != nil || there != nil && there.Has("status", "installedCSV"),
+		from == nil && len(s.before) > 0, from != nil && broken(from):
+		return ""
+	}
+	return fmt.Sprintf("the content of the catalog %s/%s is not given", namespace, name)
+}
+
+// ofOLMv1 reports whether an object is a ClusterExtension or a ClusterCatalog.
+func ofOLMv1(o *manifest.Object) bool {
+	return o.Group() == olm.GroupV1 && (o.Kind == olm.KindClusterExtension || o.Kind == olm.KindClusterCatalog)
+}
+
+// key identifies an object, whatever its version.
+func (s *State) key(o *manifest.Object) string { return world.Key(o, s.request.Namespace) }
 
 // broken reports whether nobody answered for a CatalogSource when it was dumped.
 func broken(o *manifest.Object) bool {
@@ -132,18 +175,26 @@ func broken(o *manifest.Object) bool {
 
 // find returns an object of OLM in the cluster, else of the tree; nil if there is none.
 func (s *State) find(kind, namespace, name string) *manifest.Object {
-	return lists.Find(slices.Concat(s.before, s.applied), func(o *manifest.Object) bool {
-		return o.Kind == kind && o.Group() == olm.Group && o.Namespace == namespace && o.Name == name
-	})
+	return s.byKey[strings.Join([]string{olm.Group, kind, namespace, name}, "/")]
+}
+
+// clusterContent returns the content of a ClusterCatalog, or nil.
+func (s *State) clusterContent(name string) *fbc.Catalog {
+	for _, c := range s.catalogs.ClusterCatalogs {
+		if c.Name == name {
+			return c.Catalog
+		}
+	}
+	return s.catalogs.Others
 }
 
 // given returns the content of a CatalogSource, or nil.
 func (s *State) given(namespace, name string) *fbc.Catalog {
 	of := resolve.Source{Namespace: namespace, Name: name}
-	if i := slices.IndexFunc(s.request.catalogs.Sources, of.Same); i >= 0 {
-		return s.request.catalogs.Sources[i].Catalog
+	if i := slices.IndexFunc(s.catalogs.Sources, of.Same); i >= 0 {
+		return s.catalogs.Sources[i].Catalog
 	}
-	return s.request.catalogs.Others
+	return s.catalogs.Others
 }
 
 // sources returns the CatalogSources that the state has or asks for, by namespace and name, and their priorities.
@@ -156,7 +207,7 @@ func (s *State) sources() (list []resolve.Source) {
 			list = append(list, source)
 		}
 	}
-	for _, c := range s.request.catalogs.Sources {
+	for _, c := range s.catalogs.Sources {
 		add(c.Namespace, c.Name, c.Priority)
 	}
 	for _, n := range asked.Namespaces {
@@ -169,7 +220,7 @@ func (s *State) sources() (list []resolve.Source) {
 
 // global returns the namespace whose catalogs serve all namespaces.
 func (s *State) global() string {
-	return cmp.Or(s.request.catalogs.Global, review.GlobalNamespace(nil, s.sources()))
+	return cmp.Or(s.catalogs.Global, review.GlobalNamespace(nil, s.sources()))
 }
 
 // Check returns what olmgen check predicts of the state, over what another one is predicted to leave, which may be nil.
@@ -179,17 +230,16 @@ func (s *State) Check(ctx context.Context, over *predict.Report, older *State) (
 		return s.alone, nil
 	}
 	if over != nil {
-		key := func(o *manifest.Object) string { return world.Key(o, r.Namespace) }
-		stays, was := lists.Set(s.applied, key), lists.Set(older.applied, key)
+		stays, was := lists.Set(s.applied, s.key), lists.Set(older.applied, s.key)
 		t.Objects = nil
 		for _, o := range over.After {
-			if o.Kind != v1alpha1.InstallPlanKind && (!was[key(o)] || stays[key(o)]) {
+			if o.Kind != v1alpha1.InstallPlanKind && (!was[s.key(o)] || stays[s.key(o)]) {
 				t.Objects = append(t.Objects, world.Live(o))
 			}
 		}
 		t.Objects = append(t.Objects, s.applied...)
 	}
-	report, err := predict.Check(ctx, &t, predict.Options{Namespace: r.Namespace, Catalogs: r.catalogs,
+	report, err := predict.Check(ctx, &t, predict.Options{Namespace: r.Namespace, Catalogs: s.catalogs,
 		Checker: apiserver.Checker{}, API: r.API, Bundles: &fbc.Options{Source: r.Source}, Applied: true})
 	if over == nil {
 		s.alone = report

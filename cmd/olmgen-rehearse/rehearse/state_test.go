@@ -65,8 +65,8 @@ func TestWithhold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := len(s.unknown) > 0; got != test.unknown || len(s.applied) == 0 != test.unknown {
-				t.Errorf("unknown %q, applied %v", s.unknown, lists.Map(s.applied, (*manifest.Object).Identity))
+			if got := len(s.left) > 0; got != test.unknown || len(s.applied) == 0 != test.unknown {
+				t.Errorf("left %v, applied %v", s.left, lists.Map(s.applied, (*manifest.Object).Identity))
 			}
 		})
 	}
@@ -90,7 +90,7 @@ func TestClusters(t *testing.T) {
 	if _, err := r.State(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "2 clusters are in the tree") {
 		t.Error(err)
 	}
-	if s, err := r.State(t.Context(), filepath.Join(dir, "clusters", "a")); err != nil || len(s.unknown) != 1 {
+	if s, err := r.State(t.Context(), filepath.Join(dir, "clusters", "a")); err != nil || len(s.left) != 1 {
 		t.Error(err)
 	}
 }
@@ -106,7 +106,7 @@ func TestDeviations(t *testing.T) {
 	r := &predict.Report{CSVs: []predict.CSV{{Namespace: "ns", Name: "same", Phase: "Succeeded", Reason: "x"},
 		{Namespace: "ns", Name: "flaps", Phase: "Failed", Reason: "z"}, {Namespace: "ns", Name: "fails", Phase: "Succeeded", Reason: "x"},
 		{Namespace: "ns", Name: "unknown", Unknown: "?"}, {Namespace: "ns", Name: "missing", Phase: "Pending", Reason: "w"}}}
-	got := lists.Map(deviations("s", *c, r), func(d Deviation) string { return d.Object + "|" + d.Played + "|" + d.Predicted })
+	got := lists.Map(deviations("s", *c, r, nil), func(d Deviation) string { return d.Object + "|" + d.Played + "|" + d.Predicted })
 	want := "CSV ns/fails|Failed: z|Succeeded: x CSV ns/missing||Pending: w CSV ns/more|Succeeded: x|"
 	if strings.Join(got, " ") != want {
 		t.Errorf("%q", got)
@@ -139,7 +139,7 @@ func TestFind(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "etcd"), nil, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	list := Find(dir, "")
+	list := Find(dir, "", false)
 	said, complete := Setup(list)
 	if _, err := Bin(t.TempDir(), list); err == nil || complete || strings.Count(said, "missing") != 4 ||
 		err.Error() != "programs are missing: kube-apiserver, kube-controller-manager, olm and catalog" {

@@ -1,3 +1,4 @@
+// Package olmv1 has a real OLM v1 install operators from a catalog and a registry on loopback.
 package olmv1
 
 import (
@@ -24,7 +25,7 @@ type Catalog struct {
 type Edges map[string]declcfg.ChannelEntry
 
 // NewCatalog makes a catalog of bundles, oldest first, and pushes their images. Its channels are those of the last one.
-func NewCatalog(r *Registry, edges Edges, dirs ...string) (*Catalog, error) {
+func NewCatalog(r *catalog.Registry, edges Edges, dirs ...string) (*Catalog, error) {
 	content, err := catalog.Of(dirs...)
 	if err != nil {
 		return nil, err
@@ -38,7 +39,7 @@ func NewCatalog(r *Registry, edges Edges, dirs ...string) (*Catalog, error) {
 		b.Properties = lists.Filter(b.Properties, func(p property.Property) bool {
 			return p.Type != property.TypeBundleObject // they are in the image
 		})
-		if b.Image, err = r.pushBundle(b.Package, dir); err != nil {
+		if b.Image, err = r.PushBundle(b.Package, dir); err != nil {
 			return nil, fmt.Errorf("%s: %w", dir, err)
 		}
 	}

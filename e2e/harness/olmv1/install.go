@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/catalog"
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
 )
 
@@ -26,12 +27,12 @@ func resource(plural string) schema.GroupVersionResource {
 // Server is a cluster with OLM v1 and a registry.
 type Server struct {
 	*cluster.Cluster
-	*Registry
+	*catalog.Registry
 }
 
 // Serve makes a catalog the only one of the cluster and waits until it is served.
 func (s *Server) Serve(ctx context.Context, c *Catalog) error {
-	image, err := s.pushCatalog("catalog", c.Content)
+	image, err := s.PushCatalog("catalog", c.Content)
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,4 @@
-// Package olmv1 has a real OLM v1 install operators from a catalog and a registry on loopback.
-package olmv1
+package catalog
 
 import (
 	"archive/tar"
@@ -45,8 +44,8 @@ func NewRegistry() (*Registry, error) {
 // Stop ends the server.
 func (r *Registry) Stop() { r.server.Close() }
 
-// pushBundle pushes the image of a bundle's directory and returns its reference, with the digest.
-func (r *Registry) pushBundle(repository, dir string) (string, error) {
+// PushBundle pushes the image of a bundle's directory and returns its reference, with the digest.
+func (r *Registry) PushBundle(repository, dir string) (string, error) {
 	files := map[string][]byte{}
 	err := fs.WalkDir(os.DirFS(dir), ".", func(file string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -60,8 +59,8 @@ func (r *Registry) pushBundle(repository, dir string) (string, error) {
 	return r.push(repository, files, nil)
 }
 
-// pushCatalog pushes the image of a file-based catalog.
-func (r *Registry) pushCatalog(repository string, catalog []byte) (string, error) {
+// PushCatalog pushes the image of a file-based catalog, and returns its reference.
+func (r *Registry) PushCatalog(repository string, catalog []byte) (string, error) {
 	return r.push(repository, map[string][]byte{"configs/catalog.json": catalog},
 		map[string]string{"operators.operatorframework.io.index.configs.v1": "/configs"})
 }
