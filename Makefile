@@ -253,11 +253,11 @@ harness: ## Build the API server, OLM and the harness that "make live" and "make
 	e2e/build.sh harness $(if $(filter neighbours,$(CHECK)),$(or $(WITH),$(NEIGHBOURS)),$(WITH))
 
 REHEARSE := etcd kube-apiserver kube-controller-manager olm catalog
-rehearse-tools: ## Build what olmgen-rehearse runs, once: it takes 16 CPU minutes
+rehearse-tools: ## Build what olmgen-rehearse runs, once: it takes 16 CPU minutes; WITH=olmv1 has OLM v1, too
 	@test -e $(BIN)/rehearse/catalog || echo "rehearse-tools: this takes 16 CPU minutes if nothing is built yet" >&2
-	@$(MAKE) --no-print-directory harness CHECK= WITH=
+	@$(MAKE) --no-print-directory harness CHECK=
 	mkdir -p $(BIN)/rehearse
-	for name in $(REHEARSE); do ln -sfn "$$(readlink -f e2e/.bin/$$name)" $(BIN)/rehearse/$$name; done
+	for name in $(REHEARSE) $(filter olmv1,$(WITH)); do ln -sfn "$$(readlink -f e2e/.bin/$$name)" $(BIN)/rehearse/$$name; done
 	cd cmd/olmgen-rehearse && $(GO) build -trimpath -o ../../e2e/.bin/ .
 
 test-rehearse: rehearse-tools ## Test olmgen-rehearse; PLAYS=1 plays the recordings of $$OLMGEN_ORACLE again

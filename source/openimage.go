@@ -102,6 +102,22 @@ func IsCatalogImage(ctx context.Context, ref string, o Options) (is bool, err er
 	return is, err
 }
 
+// Unpack returns the files and directories of an image that have these paths, or are below them. ref has the prefix of
+// a kind of image. Limits bound what is unpacked. An error names the image and, if there is one, the file in it.
+func Unpack(ctx context.Context, ref string, o Options, paths ...string) (fs.FS, error) {
+	kind, arg := cutPrefix(ref)
+	if !isImageKind(kind) {
+		return nil, fmt.Errorf("%s: not an image", ref)
+	}
+	o = o.withDefaults()
+	var files memFS
+	err := withImage(ctx, kind, arg, o, func(ctx context.Context, img *image) (err error) {
+		files, err = img.unpack(ctx, newTree(img.name, o.Limits), paths)
+		return err
+	})
+	return files, err
+}
+
 // catalog returns the file-based catalog in an image. Its files are in memory, compressed.
 func (img *image) catalog(ctx context.Context, limits Limits) (fs.FS, error) {
 	labels := img.config.Config.Labels

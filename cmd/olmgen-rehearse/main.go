@@ -24,6 +24,7 @@ import (
 	"github.com/olmgen/olmgen/internal/repos"
 	"github.com/olmgen/olmgen/internal/writes"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/source"
 )
 
 // The exit codes are those of olmgen check.
@@ -113,15 +114,23 @@ once, and --compare says where the two differ.`,
 	set.BoolVar(&f.request.Tree.All, "all", false, "apply also the manifests that nothing in the tree applies")
 	set.StringArrayVar(&f.repos, "repo", nil,
 		"`URL=DIR`: the directory stands for the repository of this URL; may be repeated")
-	cmd.AddCommand(&cobra.Command{Use: "setup", Short: "Say which programs are there, and how to get the others",
+	image := ""
+	setup := &cobra.Command{Use: "setup", Short: "Say which programs are there, and how to get the others",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if image != "" {
+				if err := rehearse.Fetch(cmd.Context(), image, source.Options{}); err != nil {
+					return err
+				}
+			}
 			said, complete := rehearse.Setup(f.programs())
 			if fmt.Fprint(cmd.OutOrStdout(), said); !complete {
 				return errFound
 			}
 			return nil
-		}})
+		}}
+	setup.Flags().StringVar(&image, "olm-image", "", "fetch OLM's programs from `IMAGE@sha256:DIGEST`")
+	cmd.AddCommand(setup)
 	return cmd
 }
 

@@ -2,12 +2,15 @@ package rehearse
 
 import (
 	"cmp"
+	"context"
 	"debug/buildinfo"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -16,6 +19,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/source"
 )
 
 // Program is one that a rehearsal runs.
@@ -136,6 +140,37 @@ func Bin(dir string, list []Program) (versions map[string]string, err error) {
 	return versions, nil
 }
 
+// Fetch takes the programs of OLM from its image, which is named by digest, and keeps them in Build.
+func Fetch(ctx context.Context, image string, o source.Options) error {
+	if !strings.Contains(image, "@sha256:") || runtime.GOARCH != "amd64" {
+		return fmt.Errorf("%s is not IMAGE@sha256:DIGEST, for linux/amd64", image)
+	}
+	const most = 1 << 30
+	o.Limits = source.Limits{MaxFileBytes: most, MaxTotalBytes: most}
+	files, err := source.Unpack(ctx, source.KindOCI+"://"+image, o, "bin/olm", "bin/catalog", "usr/bin/olm",
+		"usr/bin/catalog")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(Build(), 0o755); err != nil {
+		return err
+	}
+	for _, name := range []string{"olm", "catalog"} {
+		data, err := fs.ReadFile(files, "bin/"+name)
+		if err != nil {
+			data, err = fs.ReadFile(files, "usr/bin/"+name)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", image, err)
+		}
+		fresh := filepath.Join(Build(), "."+name)
+		if err := errors.Join(os.WriteFile(fresh, data, 0o755), os.Rename(fresh, filepath.Join(Build(), name))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Setup reports which programs are there, and how to get the others.
 func Setup(list []Program) (said string, complete bool) {
 	complete = true
@@ -156,7 +191,8 @@ needs Go and 4 GB of memory. They are then in ` + Build() + `.
 "make rehearse-tools WITH=olmv1" builds OLM v1, too.
 
 etcd and kube-apiserver can also be those of envtest (KUBEBUILDER_ASSETS, or --assets DIR). It has no
-kube-controller-manager: put that of a release of Kubernetes beside them. --olm DIR has the programs olm
-and catalog of OLM's image, from /bin.
+kube-controller-manager: put that of a release of Kubernetes beside them. The programs olm and catalog
+are in OLM's image, in /bin: "olmgen-rehearse setup --olm-image quay.io/operator-framework/olm@sha256:..."
+fetches them, and --olm DIR has them.
 `, false
 }

@@ -3,9 +3,11 @@ package rehearse
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/catalog"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/manifest"
@@ -128,6 +130,59 @@ func TestAnonymous(t *testing.T) {
 	got := s.anonymous()("CSV bank/op.v1: vault, banker, op-sa, kube-system")
 	if got != "CSV name-1/op.v1: name-2, banker, op-sa, kube-system" {
 		t.Error(got)
+	}
+}
+
+// A ClusterExtension is never left out in silence: without OLM v1 a person must look at the report, unless that is
+// allowed.
+func TestNotPlayed(t *testing.T) {
+	r := &Request{}
+	s, err := r.State(t.Context(), write(t, "tree.yaml", "apiVersion: olm.operatorframework.io/v1\nkind: ClusterExtension\n"+
+		"metadata: {name: web}\nspec: {namespace: web, source: {sourceType: Catalog, catalog: {packageName: web}}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := &Report{list: (&Player{}).findings(&Course{}, s)}
+	if len(s.applied) > 0 || len(report.list) != 1 || !report.Meets(false) || report.Meets(true) ||
+		report.list[0].Description() != "ClusterExtension web: it is not played: OLM v1 does not run" {
+		t.Errorf("applied %v, findings %v", s.applied, report.list)
+	}
+}
+
+// The programs of OLM come from its image, by digest.
+func TestFetch(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("programs of images are for linux/amd64")
+	}
+	t.Setenv("OLMGEN_TOOLS", t.TempDir())
+	registry, err := catalog.NewRegistry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer registry.Stop()
+	dir := t.TempDir()
+	for _, name := range []string{"usr/bin/olm", "usr/bin/catalog", "etc/passwd"} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	image, err := registry.PushBundle("olm", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := source.Options{InsecureRegistries: []string{registry.Address}}
+	if err := Fetch(t.Context(), strings.Split(image, "@")[0], o); err == nil || !strings.Contains(err.Error(), "@sha256:") {
+		t.Error(err)
+	}
+	if err := Fetch(t.Context(), image, o); err != nil {
+		t.Fatal(err)
+	}
+	if list := Find("", "", false); list[3].Path != filepath.Join(Build(), "olm") || list[4].Path == "" || list[0].Path != "" {
+		t.Error(list)
 	}
 }
 
