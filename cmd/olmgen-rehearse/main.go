@@ -114,8 +114,13 @@ once, and --compare says where the two differ.`,
 	set.BoolVar(&f.request.Tree.All, "all", false, "apply also the manifests that nothing in the tree applies")
 	set.StringArrayVar(&f.repos, "repo", nil,
 		"`URL=DIR`: the directory stands for the repository of this URL; may be repeated")
+	cmd.AddCommand(f.newSetup())
+	return cmd
+}
+
+func (f *flags) newSetup() *cobra.Command {
 	image := ""
-	setup := &cobra.Command{Use: "setup", Short: "Say which programs are there, and how to get the others",
+	cmd := &cobra.Command{Use: "setup", Short: "Say which programs are there, and how to get the others",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if image != "" {
@@ -129,8 +134,7 @@ once, and --compare says where the two differ.`,
 			}
 			return nil
 		}}
-	setup.Flags().StringVar(&image, "olm-image", "", "fetch OLM's programs from `IMAGE@sha256:DIGEST`")
-	cmd.AddCommand(setup)
+	cmd.Flags().StringVar(&image, "olm-image", "", "fetch OLM's programs from `IMAGE@sha256:DIGEST`")
 	return cmd
 }
 

@@ -199,14 +199,7 @@ func (a *admitter) apply(ctx context.Context, p *policies, probe map[string]bool
 	}
 	during := a.during(ctx)
 	for _, u := range objects {
-		data, err := yaml.Marshal(u.Object)
-		if err != nil {
-			return err
-		}
-		kind, _ := olm.KindOf(u.GroupVersionKind().Group, u.GetKind())
-		client := a.Dynamic.Resource(u.GroupVersionKind().GroupVersion().WithResource(kind.Plural))
-		if _, err := client.Patch(ctx, u.GetName(), "application/apply-patch+yaml", data,
-			metav1.PatchOptions{FieldManager: "e2e", FieldValidation: "Strict"}); err != nil {
+		if _, err := a.Apply(ctx, u, metav1.PatchOptions{FieldManager: "e2e", FieldValidation: "Strict"}); err != nil {
 			return err
 		}
 	}

@@ -165,15 +165,8 @@ func (e *editor) did(ctx context.Context, pristine, here *unstructured.Unstructu
 	if at < 0 {
 		return "", nil, errors.New("it is not rendered")
 	}
-	data, err := yaml.Marshal(e.rendered[at])
-	if err == nil {
-		data, err = yaml.YAMLToJSON(data)
-	}
-	if err != nil {
-		return "", nil, err
-	}
 	force := true
-	after, err := e.cluster.ClientOf(here).Patch(ctx, here.GetName(), types.ApplyPatchType, data,
+	after, err := e.cluster.Apply(ctx, &unstructured.Unstructured{Object: e.rendered[at]},
 		metav1.PatchOptions{FieldManager: "olmgen", Force: &force})
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
 		return outcome(true, false, false, false), nil, nil

@@ -15,25 +15,23 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/olmgen/olmgen/cmd/e2e/harness/apply"
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
 )
 
 // customResources creates objects in a cluster, upgrades their CRDs and asks what the API server says to each object
-// then. The answers must be those of compare/crds/testdata/objects/verdicts.txt, which the tests beside it compare
+// then. The answers must be those of internal/compare/crds/testdata/objects/verdicts.txt, which the tests beside it compare
 // with the findings of olmgen.
 func (o options) customResources(ctx context.Context, _ material) error {
 	started := time.Now()
-	dir := filepath.Join(o.root, "compare", "crds", "testdata", "objects")
+	dir := filepath.Join(o.root, "internal", "compare", "crds", "testdata", "objects")
 	c, err := cluster.Start(ctx, o.bin(), o.files())
 	if err != nil {
 		return err
 	}
 	defer c.Stop()
-	q := &questioner{c, map[schema.GroupKind]*unstructured.Unstructured{}}
+	q := &questioner{c}
 	got, n, err := q.ask(ctx, dir)
 	if err != nil {
 		return fmt.Errorf("crs: %w", err)
@@ -58,7 +56,6 @@ func (o options) customResources(ctx context.Context, _ material) error {
 // questioner asks about objects of the CRDs that it has created.
 type questioner struct {
 	*cluster.Cluster
-	crds map[schema.GroupKind]*unstructured.Unstructured
 }
 
 func (q *questioner) ask(ctx context.Context, dir string) (answers []byte, n int, err error) {
@@ -75,13 +72,13 @@ func (q *questioner) ask(ctx context.Context, dir string) (answers []byte, n int
 		return nil, 0, err
 	}
 	for _, crd := range old {
-		if err := q.createCRD(ctx, crd); err != nil {
+		if _, err := q.Dynamic.Resource(cluster.CRDs).Create(ctx, crd, metav1.CreateOptions{}); err != nil {
 			return nil, 0, err
 		}
 	}
 	for _, o := range objects {
 		err := q.Wait(ctx, o.GetName()+" before the upgrade", func() error {
-			_, err := q.of(o).Create(ctx, o, metav1.CreateOptions{})
+			_, err := q.ClientOf(o).Create(ctx, o, metav1.CreateOptions{})
 			return err
 		})
 		if err != nil {
@@ -110,27 +107,6 @@ func (q *questioner) ask(ctx context.Context, dir string) (answers []byte, n int
 		}
 	}
 	return out.Bytes(), len(objects), nil
-}
-
-// of returns the client for an object.
-func (q *questioner) of(o *unstructured.Unstructured) dynamic.ResourceInterface {
-	gvk := o.GroupVersionKind()
-	plural, _, _ := unstructured.NestedString(q.crds[gvk.GroupKind()].Object, "spec", "names", "plural")
-	client := q.Dynamic.Resource(gvk.GroupVersion().WithResource(plural))
-	if o.GetNamespace() == "" {
-		return client
-	}
-	return client.Namespace(o.GetNamespace())
-}
-
-func (q *questioner) createCRD(ctx context.Context, crd *unstructured.Unstructured) error {
-	if _, err := q.Dynamic.Resource(cluster.CRDs).Create(ctx, crd, metav1.CreateOptions{}); err != nil {
-		return err
-	}
-	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
-	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
-	q.crds[schema.GroupKind{Group: group, Kind: kind}] = crd
-	return nil
 }
 
 // upgradeCRD replaces the spec and waits until the server uses it: a field that no schema knows is unknown then.
@@ -162,7 +138,7 @@ func (q *questioner) upgradeCRD(ctx context.Context, crd *unstructured.Unstructu
 // verdict asks about an object that exists: may it be created anew, may it be changed, and which fields are unknown.
 // The answers have the names of olmgen's rules.
 func (q *questioner) verdict(ctx context.Context, o *unstructured.Unstructured) (lines []string, err error) {
-	current, err := q.of(o).Get(ctx, o.GetName(), metav1.GetOptions{})
+	current, err := q.ClientOf(o).Get(ctx, o.GetName(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return []string{"objectVersion apiVersion"}, nil
 	}
@@ -173,13 +149,13 @@ func (q *questioner) verdict(ctx context.Context, o *unstructured.Unstructured) 
 	if err != nil {
 		return nil, err
 	}
-	_, err = q.of(o).Create(ctx, o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: "Ignore"})
+	_, err = q.ClientOf(o).Create(ctx, o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: "Ignore"})
 	create, err := faults(err)
 	if err != nil {
 		return nil, err
 	}
 	current.SetAnnotations(map[string]string{"olmgen.dev/touched": "true"})
-	_, err = q.of(o).Update(ctx, current, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
+	_, err = q.ClientOf(o).Update(ctx, current, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
 	update, err := faults(err)
 	if err != nil {
 		return nil, err
@@ -202,7 +178,7 @@ var unknownField = regexp.MustCompile(`unknown field "([^"]+)"`)
 
 // unknown returns the fields that the API server refuses with strict validation.
 func (q *questioner) unknown(ctx context.Context, o *unstructured.Unstructured) (paths []string, err error) {
-	_, err = q.of(o).Create(ctx, o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: "Strict"})
+	_, err = q.ClientOf(o).Create(ctx, o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: "Strict"})
 	if !apierrors.IsBadRequest(err) {
 		if _, err := faults(err); err != nil {
 			return nil, err

@@ -117,7 +117,8 @@ func (c *Cluster) Check() error {
 		used += p.memory()
 	}
 	if c.Memory > 0 && used > c.Memory {
-		return fmt.Errorf("the programs of the cluster use %d MiB of memory, and may use %d MiB", used>>20, c.Memory>>20)
+		return fmt.Errorf("the programs of the cluster use %d MiB of memory, and may use %d MiB", used>>20,
+			c.Memory>>20)
 	}
 	return nil
 }

@@ -134,7 +134,8 @@ func (c *Cluster) endpoint(ctx context.Context, client ClientConfig) error {
 	service, err := c.Client.CoreV1().Services(of.Namespace).Get(ctx, of.Name, metav1.GetOptions{})
 	if _, trusted := c.trusted.Load(client.Host()); apierrors.IsNotFound(err) && trusted && c.StandIns {
 		port, _, _ := unstructured.NestedInt64(client.Fields, "service", "port")
-		service = &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: int32(cmp.Or(port, 443))}}}}
+		service = &corev1.Service{}
+		service.Spec.Ports = []corev1.ServicePort{{Port: int32(cmp.Or(port, 443))}}
 		service.Name, service.Labels = of.Name, map[string]string{StandIn: "true"}
 		service, err = c.Client.CoreV1().Services(of.Namespace).Create(ctx, service, metav1.CreateOptions{})
 	}

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 )
@@ -76,6 +77,30 @@ func (c *Cluster) ResourceOf(o *unstructured.Unstructured) (dynamic.ResourceInte
 		return c.Dynamic.Resource(mapping.Resource).Namespace(o.GetNamespace()), nil
 	}
 	return c.Dynamic.Resource(mapping.Resource), nil
+}
+
+// Apply applies an object server-side. The error of an unknown kind is a NoMatch.
+func (c *Cluster) Apply(ctx context.Context, o *unstructured.Unstructured,
+	options metav1.PatchOptions) (*unstructured.Unstructured, error) {
+	client, err := c.ResourceOf(o)
+	if err != nil {
+		return nil, err
+	}
+	data, err := o.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	return client.Patch(ctx, o.GetName(), types.ApplyPatchType, data, options)
+}
+
+// Delete deletes an object, and in the background what it owns. The error of an unknown kind is a NoMatch.
+func (c *Cluster) Delete(ctx context.Context, o *unstructured.Unstructured) error {
+	client, err := c.ResourceOf(o)
+	if err != nil {
+		return err
+	}
+	background := metav1.DeletePropagationBackground
+	return client.Delete(ctx, o.GetName(), metav1.DeleteOptions{PropagationPolicy: &background})
 }
 
 // Namespaced reports whether the API server knows an object's kind, and it has a namespace.

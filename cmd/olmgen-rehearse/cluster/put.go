@@ -32,9 +32,10 @@ type Refused struct {
 }
 
 // Put makes the objects of another cluster, with their status: CustomResourceDefinitions and namespaces first, then
-// owners before what they own, because the garbage collector removes what no owner is there for, and webhooks last. UIDs of owners and in
-// status are those that the API server gives here. Nothing is put of nodes, pods and tokens. What is there is replaced,
-// and of CustomResourceDefinitions only the status; those of OLM stay as they are. OLM must not run if owners matter.
+// owners before what they own, because the garbage collector removes what no owner is there for, and webhooks last.
+// UIDs of owners and in status are those that the API server gives here. Nothing is put of nodes, pods and tokens. What
+// is there is replaced, and of CustomResourceDefinitions only the status; those of OLM stay as they are. OLM must not
+// run if owners matter.
 func (c *Cluster) Put(ctx context.Context, objects []*unstructured.Unstructured) (refused []Refused, err error) {
 	p := &putting{cluster: c, uids: map[types.UID]types.UID{}}
 	var made []*unstructured.Unstructured

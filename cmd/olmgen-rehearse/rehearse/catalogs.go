@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"github.com/operator-framework/operator-registry/alpha/property"
@@ -25,8 +26,8 @@ import (
 const nobody = "127.0.0.1:1"
 
 // serve serves the content of each CatalogSource and ClusterCatalog, and returns the objects that name what is served,
-// with the ClusterCatalogs that nothing among them declares. A CatalogSource whose content is not known has none, so that
-// the others can be resolved. Nobody answers for one that nobody answered for in the dump, or that opm refuses.
+// with the ClusterCatalogs that nothing among them declares. A CatalogSource whose content is not known has none, so
+// that the others can be resolved. Nobody answers for one that nobody answered for in the dump, or that opm refuses.
 func (p *Player) serve(ctx context.Context, s *State,
 	objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	report, err := s.Check(ctx, nil, nil)
@@ -81,7 +82,8 @@ func (p *Player) serveOLMv1(ctx context.Context, s *State, objects []*unstructur
 	}
 	for _, c := range s.catalogs.ClusterCatalogs {
 		if !declared[c.Name] {
-			o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"priority": int64(c.Priority)}}}
+			spec := map[string]any{"priority": int64(c.Priority)}
+			o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 			o.SetAPIVersion(olm.GroupV1 + "/v1")
 			o.SetKind(olm.KindClusterCatalog)
 			o.SetName(c.Name)
@@ -115,9 +117,7 @@ func (p *Player) spec(source resolve.Source) map[string]any {
 		"priority": int64(source.Priority)}
 }
 
-// write writes a catalog as a file that opm reads, into a directory of its own. Bundles of the packages that the state
-// asks for have their objects, if they are in the catalog, or if OLM is predicted to install them and their image can be
-// read: in the catalog, and for OLM v1 in an image. OLM tries to unpack the others, which the report says.
+// write writes a catalog as a file that opm reads, into a directory of its own.
 func (p *Player) write(ctx context.Context, s *State, key string, c *fbc.Catalog, report *predict.Report,
 	v1 bool) (dir string, data []byte, err error) {
 	if dir, err = os.MkdirTemp(p.dir, "catalog-"); err != nil || c == nil {
@@ -125,10 +125,7 @@ func (p *Player) write(ctx context.Context, s *State, key string, c *fbc.Catalog
 	}
 	s.request.written[key] = dir
 	names := review.Wanted(s.before, s.applied)
-	wanted, predicted := map[string]bool{}, map[string]bool{}
-	for _, name := range names {
-		wanted[name] = true
-	}
+	wanted, predicted := lists.Set(names, strings.Clone), map[string]bool{}
 	updates := lists.Map(report.Updates, func(u predict.Update) predict.Install { return u.Install })
 	for _, i := range append(updates, report.Installs...) {
 		if i.Choice.Package != nil {
@@ -162,34 +159,18 @@ func (p *Player) write(ctx context.Context, s *State, key string, c *fbc.Catalog
 				image = p.registry.Address + "/not-at-hand:" + b.Name // no other registry is asked
 			}
 			if wanted[name] || len(names) == 0 {
-				failed := s.unpacked(ctx, fbc.Choice{Package: pkg, Bundle: b}, predicted[b.Name], func(dir string) (err error) {
-					if v1 {
-						image, err = p.registry.PushBundle(name, dir)
-						return err
-					}
-					read, err := catalog.Read(dir)
-					for _, x := range read.Properties {
-						if x.Type == property.TypeBundleObject {
-							image, properties = "", append(properties, x) // OLM unpacks what has an image
-						}
-					}
-					return err
-				})
-				if failed != nil && predicted[b.Name] {
+				choice := fbc.Choice{Package: pkg, Bundle: b}
+				at, objects, failed := p.place(ctx, s, choice, v1, predicted[b.Name])
+				if failed == nil {
+					image, properties = at, append(properties, objects...)
+				} else if predicted[b.Name] {
 					s.unknown = append(s.unknown, failed.Error())
 				}
 			}
 			say(olm.SchemaBundle, name, map[string]any{"name": b.Name, "image": image, "properties": properties})
 		}
 		if pkg.Deprecations != nil {
-			entries := lists.Map(pkg.Deprecations, func(d fbc.Deprecation) any {
-				reference := map[string]any{"schema": d.Schema}
-				if d.Name != "" {
-					reference["name"] = d.Name
-				}
-				return map[string]any{"reference": reference, "message": d.Message}
-			})
-			say(olm.SchemaDeprecations, name, map[string]any{"entries": entries})
+			say(olm.SchemaDeprecations, name, map[string]any{"entries": lists.Map(pkg.Deprecations, deprecation)})
 		}
 	}
 	if err == nil {
@@ -198,21 +179,41 @@ func (p *Player) write(ctx context.Context, s *State, key string, c *fbc.Catalog
 	return dir, text.Bytes(), err
 }
 
-// unpacked calls do with the directory of a bundle. Its image is fetched if fetch says so.
-func (s *State) unpacked(ctx context.Context, choice fbc.Choice, fetch bool, do func(dir string) error) error {
+func deprecation(d fbc.Deprecation) any {
+	reference := map[string]any{"schema": d.Schema}
+	if d.Name != "" {
+		reference["name"] = d.Name
+	}
+	return map[string]any{"reference": reference, "message": d.Message}
+}
+
+// place puts the objects of a bundle where OLM finds them: for OLM v1 into an image, else into its properties, and then
+// it has no image, which OLM would unpack. If fetch says so, the image of a bundle is fetched that the catalog only names.
+func (p *Player) place(ctx context.Context, s *State, choice fbc.Choice, v1, fetch bool) (image string, objects []any,
+	err error) {
 	o := s.request.Source
 	o.Offline = o.Offline || !fetch
 	files, err := choice.Files(ctx, fbc.Options{Source: o})
 	if err != nil {
-		return err
+		return "", nil, err
 	}
-	dir, err := os.MkdirTemp("", "bundle-")
+	dir, err := os.MkdirTemp(p.dir, "bundle-")
 	if err != nil {
-		return err
+		return "", nil, err
 	}
 	defer os.RemoveAll(dir)
 	if err := os.CopyFS(dir, files.FS); err != nil {
-		return err
+		return "", nil, err
 	}
-	return do(dir)
+	if v1 {
+		image, err = p.registry.PushBundle(choice.Package.Name, dir)
+		return image, nil, err
+	}
+	b, err := catalog.Read(dir)
+	for _, x := range b.Properties {
+		if x.Type == property.TypeBundleObject {
+			objects = append(objects, x)
+		}
+	}
+	return "", objects, err
 }

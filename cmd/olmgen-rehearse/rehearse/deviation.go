@@ -48,8 +48,10 @@ func predictedOf(r *predict.Report, left []predict.Unknown) (list []Status, unkn
 	}
 	for _, e := range r.Extensions {
 		s := Status{Kind: olm.KindClusterExtension, Name: e.Name, Phase: succeededV1, InstalledCSV: e.Bundle}
-		if c := lists.Find(e.Conditions, func(c predict.Condition) bool { return c.Type == "Progressing" }); c.Type != "" {
-			s.Phase = c.Reason
+		for _, c := range e.Conditions {
+			if c.Type == "Progressing" {
+				s.Phase = c.Reason
+			}
 		}
 		list, unknown[s.Key()] = append(list, s), e.Unknown != ""
 	}

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/catalog"
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
@@ -49,7 +48,8 @@ func Start(ctx context.Context, bin, dir string, s *State) (_ *Player, err error
 	}
 	c.Memory = s.request.Memory
 	c.StandIns = !slices.ContainsFunc(s.before, func(o *manifest.Object) bool { return o.Kind == "Service" })
-	p := &Player{cluster: c, dir: dir, address: map[string]string{}, content: map[string][]byte{}, whole: len(s.before) > 0}
+	p := &Player{cluster: c, dir: dir, address: map[string]string{}, content: map[string][]byte{},
+		whole: len(s.before) > 0}
 	defer func() {
 		if err != nil {
 			p.Stop()
@@ -119,7 +119,8 @@ func (p *Player) Apply(ctx context.Context, s *State) error {
 	stays := lists.Set(objects, name)
 	for _, o := range slices.Backward(old) {
 		if !stays[name(o)] {
-			if err := p.remove(ctx, o); err != nil {
+			err := p.cluster.Delete(ctx, o)
+			if err != nil && !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) {
 				return err
 			}
 		}
@@ -171,18 +172,9 @@ func turn(o *unstructured.Unstructured) int {
 // apply applies an object. Fields that a dump shows are the engine's own if the tree has them: it can remove them.
 func (p *Player) apply(ctx context.Context, o *unstructured.Unstructured) (err error) {
 	defer func() { p.why[o] = err }()
-	client, err := p.cluster.ResourceOf(o)
-	if err != nil {
-		return err
-	}
 	p.cluster.Trust(o)
-	data, err := o.MarshalJSON()
-	if err != nil {
-		return err
-	}
 	force := true
-	live, err := client.Patch(ctx, o.GetName(), types.ApplyPatchType, data, metav1.PatchOptions{FieldManager: engine,
-		Force: &force})
+	live, err := p.cluster.Apply(ctx, o, metav1.PatchOptions{FieldManager: engine, Force: &force})
 	if err != nil {
 		return err
 	}
@@ -191,23 +183,15 @@ func (p *Player) apply(ctx context.Context, o *unstructured.Unstructured) (err e
 		return f.Manager == cluster.Putter && f.Subresource == ""
 	}); len(kept) < len(fields) {
 		live.SetManagedFields(kept)
+		client, err := p.cluster.ResourceOf(o)
+		if err != nil {
+			return err
+		}
 		_, _ = client.Update(ctx, live, metav1.UpdateOptions{}) // in a conflict the fields stay
 	}
 	if o.GetKind() == "CustomResourceDefinition" {
 		err = p.cluster.Established(ctx, o.GetName())
 		p.cluster.Rediscover()
-	}
-	return err
-}
-
-func (p *Player) remove(ctx context.Context, o *unstructured.Unstructured) error {
-	client, err := p.cluster.ResourceOf(o)
-	if err == nil {
-		background := metav1.DeletePropagationBackground
-		err = client.Delete(ctx, o.GetName(), metav1.DeleteOptions{PropagationPolicy: &background})
-	}
-	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
-		return nil
 	}
 	return err
 }

@@ -46,7 +46,8 @@ const rehearsed = "rehearsed"
 
 // Find looks for the programs in a directory that is given, in $KUBEBUILDER_ASSETS and in Build, and for those of OLM
 // first in a directory of their own. All are needed: without kube-controller-manager there is no garbage collection, no
-// aggregated ClusterRole, and no ServiceAccount of a namespace. Those of OLM v1 are in olmv1/RELEASE: the newest counts.
+// aggregated ClusterRole, and no ServiceAccount of a namespace. Those of OLM v1 are in olmv1/RELEASE: the newest
+// counts.
 func Find(assets, olm string, v1 bool) []Program {
 	list := []Program{{"etcd", "go.etcd.io/etcd/server/v3", ""}, {"kube-apiserver", kubernetes, ""},
 		{"kube-controller-manager", kubernetes, ""}, {"olm", ofOLM, ""}, {"catalog", ofOLM, ""}}
@@ -164,7 +165,10 @@ func Fetch(ctx context.Context, image string, o source.Options) error {
 			return fmt.Errorf("%s: %w", image, err)
 		}
 		fresh := filepath.Join(Build(), "."+name)
-		if err := errors.Join(os.WriteFile(fresh, data, 0o755), os.Rename(fresh, filepath.Join(Build(), name))); err != nil {
+		if err = os.WriteFile(fresh, data, 0o755); err == nil {
+			err = os.Rename(fresh, filepath.Join(Build(), name))
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -27,13 +27,13 @@ import (
 // Simulated is what differs from a cluster in each rehearsal.
 var Simulated = []string{
 	"no pods run: a Deployment counts as available at once, and no operator acts on its custom resources",
-	"no webhook, conversion or extension API server of an operator runs: what answers in their place lets every object " +
-		"pass, changes only the version, and lists only the kinds",
+	"no webhook, conversion or extension API server of an operator runs: what answers in their place lets every " +
+		"object pass, changes only the version, and lists only the kinds",
 	"no probes, quotas of nodes, network and storage; of Kubernetes' controllers only those of namespaces, " +
 		"ServiceAccounts, aggregated ClusterRoles and the garbage collector",
 	"OLM runs as administrator, and gives up an InstallPlan after 15 seconds in place of a minute",
-	"catalogs send the objects of bundles themselves, and those of OLM v1 are served beside the cluster: no other image " +
-		"is pulled",
+	"catalogs send the objects of bundles themselves, and those of OLM v1 are served beside the cluster: no other " +
+		"image is pulled",
 }
 
 // Report is what became of a cluster.

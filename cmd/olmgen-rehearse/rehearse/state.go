@@ -114,9 +114,9 @@ func (r *Request) State(ctx context.Context, paths ...string) (*State, error) {
 }
 
 // withhold leaves out what nobody can play: Subscriptions to catalogs whose content nobody knows, of which one would
-// fail all others of its namespace, and of OLM v1 what it would fetch from elsewhere or has kept where no dump shows it.
+// fail all others of its namespace, and of OLM v1 what it would fetch from elsewhere or keeps where no dump shows it.
 func (s *State) withhold() {
-	asked := map[string]string{}
+	asked, left := map[string]string{}, map[string]bool{}
 	_, unknown := predict.AskedExtensions(s.tree.Objects, s.catalogs)
 	for _, u := range unknown {
 		asked[s.key(u.Object)] = u.Why
@@ -137,9 +137,9 @@ func (s *State) withhold() {
 		return ""
 	}
 	plays := func(o *manifest.Object) bool {
-		u := predict.Unknown{Object: o, Why: why(o)}
-		if u.Why != "" && !slices.ContainsFunc(s.left, func(l predict.Unknown) bool { return s.key(l.Object) == s.key(o) }) {
-			s.left = append(s.left, u)
+		u, k := predict.Unknown{Object: o, Why: why(o)}, s.key(o)
+		if u.Why != "" && !left[k] {
+			s.left, left[k] = append(s.left, u), true
 		}
 		return u.Why == ""
 	}

@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
@@ -198,7 +197,7 @@ func unequal(before, after string) string {
 func (a *Applier) Remove(ctx context.Context, t Tree) error {
 	defer a.cluster.Rediscover()
 	for _, o := range slices.Backward(t.Objects) {
-		if err := a.remove(ctx, o); err != nil && !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err) {
+		if err := a.cluster.Delete(ctx, o); err != nil && !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err) {
 			return fmt.Errorf("%s: %w", idOf(o), err)
 		}
 	}
@@ -211,7 +210,7 @@ func (a *Applier) Remove(ctx context.Context, t Tree) error {
 			if live, err = client.Get(ctx, o.GetName(), metav1.GetOptions{}); err == nil {
 				time.Sleep(20 * time.Millisecond)
 				if live.GetDeletionTimestamp() == nil {
-					err = a.remove(ctx, o)
+					err = a.cluster.Delete(ctx, o)
 				}
 			}
 		}
@@ -222,26 +221,9 @@ func (a *Applier) Remove(ctx context.Context, t Tree) error {
 	return nil
 }
 
-func (a *Applier) remove(ctx context.Context, o *unstructured.Unstructured) error {
-	client, err := a.cluster.ResourceOf(o)
-	if err != nil {
-		return err
-	}
-	background := metav1.DeletePropagationBackground
-	return client.Delete(ctx, o.GetName(), metav1.DeleteOptions{PropagationPolicy: &background})
-}
-
 func (a *Applier) patch(ctx context.Context, o *unstructured.Unstructured,
 	dryRun ...string) (*unstructured.Unstructured, error) {
-	client, err := a.cluster.ResourceOf(o)
-	if err != nil {
-		return nil, err
-	}
-	data, err := o.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	return client.Patch(ctx, o.GetName(), types.ApplyPatchType, data, metav1.PatchOptions{
+	return a.cluster.Apply(ctx, o, metav1.PatchOptions{
 		FieldManager: manager, FieldValidation: metav1.FieldValidationStrict, DryRun: dryRun, Force: &a.Force,
 	})
 }

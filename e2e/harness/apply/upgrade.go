@@ -116,7 +116,7 @@ func (a *Applier) exactly(ctx context.Context, before map[id]*unstructured.Unstr
 		for _, key := range sorted(now) {
 			if before[key] == nil && !r.ids[key] && !r.maybe[key] {
 				if Revived(now[key]) {
-					_ = a.remove(ctx, now[key])
+					_ = a.cluster.Delete(ctx, now[key])
 				}
 				errs = append(errs, fmt.Errorf("%s is an orphan", key))
 			}

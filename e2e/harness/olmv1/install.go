@@ -1,18 +1,19 @@
 package olmv1
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/catalog"
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
@@ -37,12 +38,11 @@ func (s *Server) Serve(ctx context.Context, c *Catalog) error {
 		return err
 	}
 	catalogs := s.Dynamic.Resource(resource("clustercatalogs"))
-	patch := fmt.Appendf(nil, `{"apiVersion":"olm.operatorframework.io/v1","kind":"ClusterCatalog",`+
-		`"metadata":{"name":"e2e","labels":{"olm.operatorframework.io/metadata.name":"e2e"}},`+
-		`"spec":{"source":{"type":"Image","image":{"ref":%q}}}}`, image)
+	applied := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "olm.operatorframework.io/v1",
+		"kind": "ClusterCatalog", "metadata": map[string]any{"name": "e2e"}, "spec": map[string]any{
+			"source": map[string]any{"type": "Image", "image": map[string]any{"ref": image}}}}}
 	force := true
-	if _, err := catalogs.Patch(ctx, "e2e", types.ApplyPatchType, patch,
-		metav1.PatchOptions{FieldManager: "e2e", Force: &force}); err != nil {
+	if _, err := s.Apply(ctx, applied, metav1.PatchOptions{FieldManager: "e2e", Force: &force}); err != nil {
 		return err
 	}
 	return s.await(ctx, "the catalog", func() (bool, string, error) {
@@ -50,10 +50,8 @@ func (s *Server) Serve(ctx context.Context, c *Catalog) error {
 		if err != nil {
 			return false, "", err
 		}
-		served, _, _ := unstructured.NestedString(live.Object, "status", "resolvedSource", "image", "ref")
-		_, said := condition(live, "Progressing")
-		serving, _ := condition(live, "Serving")
-		return served == image && serving == "True", said, nil
+		now, err := statusOf(live)
+		return now.ResolvedSource.Image.Ref == image && now.is("Serving"), now.condition("Progressing").Message, err
 	})
 }
 
@@ -71,16 +69,40 @@ func (s *Server) Extension(ctx context.Context, name string) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	return stateOf(live), nil
+	return stateOf(live)
 }
 
-func stateOf(live *unstructured.Unstructured) (state State) {
-	state.Version, _, _ = unstructured.NestedString(live.Object, "status", "install", "bundle", "version")
-	installed, _ := condition(live, "Installed")
-	_, state.Says = condition(live, "Progressing")
-	state.Installed, state.Reason = installed == "True", reason(live, "Progressing")
-	return state
+func stateOf(live *unstructured.Unstructured) (State, error) {
+	now, err := statusOf(live)
+	progress := now.condition("Progressing")
+	return State{Version: now.Install.Bundle.Version, Installed: now.is("Installed"), Says: progress.Message,
+		Reason: progress.Reason}, err
 }
+
+// status is that of a ClusterExtension or a ClusterCatalog.
+type status struct {
+	Conditions []metav1.Condition
+	Install    struct{ Bundle struct{ Version string } }
+
+	ResolvedSource struct{ Image struct{ Ref string } }
+}
+
+func statusOf(live *unstructured.Unstructured) (now status, err error) {
+	value, _, _ := unstructured.NestedMap(live.Object, "status")
+	data, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(data, &now)
+	}
+	return now, err
+}
+
+func (s status) condition(kind string) metav1.Condition {
+	found := cmp.Or(meta.FindStatusCondition(s.Conditions, kind), &metav1.Condition{})
+	found.Message = strings.TrimSpace(found.Message)
+	return *found
+}
+
+func (s status) is(kind string) bool { return s.condition(kind).Status == metav1.ConditionTrue }
 
 // Install waits until a ClusterExtension has a version, or any if that is empty.
 func (s *Server) Install(ctx context.Context, name, version string) error {
@@ -111,7 +133,8 @@ func (s *Server) Uninstall(ctx context.Context, name string) error {
 		if err != nil {
 			return false, "", err
 		}
-		return false, stateOf(live).Says, nil
+		state, err := stateOf(live)
+		return false, state.Says, err
 	})
 }
 
@@ -136,28 +159,6 @@ func (s *Server) await(ctx context.Context, what string, look func() (bool, stri
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
-}
-
-func condition(o *unstructured.Unstructured, kind string) (status, message string) {
-	c := conditionOf(o, kind)
-	status, _ = c["status"].(string)
-	message, _ = c["message"].(string)
-	return status, strings.TrimSpace(message)
-}
-
-func reason(o *unstructured.Unstructured, kind string) string {
-	s, _ := conditionOf(o, kind)["reason"].(string)
-	return s
-}
-
-func conditionOf(o *unstructured.Unstructured, kind string) map[string]any {
-	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
-	for _, x := range list {
-		if c, _ := x.(map[string]any); c["type"] == kind {
-			return c
-		}
-	}
-	return nil
 }
 
 // steady is how long OLM v1 says that something fails before it is taken at its word: it tries again many times in that
@@ -212,8 +213,12 @@ func (s *Server) Versions(ctx context.Context, name, last string, change func() 
 				return versions, fmt.Errorf("ClusterExtension %s: the updates stop at %s, want %s: %s", name,
 					strings.Join(versions, ", "), last, says)
 			}
-			version := stateOf(live).Version
-			says = stateOf(live).Says
+			state, err := stateOf(live)
+			if err != nil {
+				return versions, err
+			}
+			version := state.Version
+			says = state.Says
 			if version != "" && (len(versions) == 0 || versions[len(versions)-1] != version) {
 				versions = append(versions, version)
 			}
@@ -236,15 +241,13 @@ func (s *Server) Settled(ctx context.Context, name string) (list []metav1.Condit
 		if err != nil {
 			return false, "", err
 		}
-		observed, _ := conditionOf(live, "Progressing")["observedGeneration"].(int64)
-		status, _, _ = unstructured.NestedMap(live.Object, "status")
-		var typed struct {
-			Conditions []metav1.Condition `json:"conditions"`
-		}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(status, &typed); err != nil {
+		typed, err := statusOf(live)
+		if err != nil {
 			return false, "", err
 		}
+		status, _, _ = unstructured.NestedMap(live.Object, "status")
 		list = typed.Conditions
+		observed := typed.condition("Progressing").ObservedGeneration
 		if now := fmt.Sprint(list); now != said || observed != live.GetGeneration() {
 			said, since = now, time.Now()
 		}
