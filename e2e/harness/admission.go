@@ -208,11 +208,7 @@ func (a *admitter) apply(ctx context.Context, p *policies, probe map[string]bool
 	if err := a.loaded(ctx, probe); err != nil {
 		return err
 	}
-	select {
-	case <-ctx.Done():
-	case <-time.After(3 * time.Second):
-	}
-	return errors.Join(ctx.Err(), during())
+	return errors.Join(sleep(ctx, 3*time.Second), during())
 }
 
 // during sends requests that are valid in every state until the function that it returns is called, which returns the

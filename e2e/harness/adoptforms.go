@@ -248,10 +248,8 @@ func (a *adoption) sameAgain(ctx context.Context, p *departure, before *adopt.St
 		if err == nil || time.Since(started) > patience {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(time.Second):
+		if err := sleep(ctx, time.Second); err != nil {
+			return err
 		}
 	}
 }

@@ -610,10 +610,8 @@ func (a *adoption) until(ctx context.Context, done func(*adopt.State) error) (*a
 			return s, fmt.Errorf("OLM does not come to rest: %w\n%s", waiting, complaints(a.cluster.Log("olm")+
 				a.cluster.Log("catalog")))
 		}
-		select {
-		case <-ctx.Done():
-			return s, ctx.Err()
-		case <-time.After(500 * time.Millisecond):
+		if err := sleep(ctx, 500*time.Millisecond); err != nil {
+			return s, err
 		}
 	}
 }

@@ -231,10 +231,7 @@ func (a *argo) standIn(ctx context.Context, trees ...gitopsTree) (stop func()) {
 				_, _ = a.cluster.ClientOf(o.Unstructured).Patch(ctx, o.GetName(), types.MergePatchType, o.status,
 					metav1.PatchOptions{}, o.subresource...)
 			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(200 * time.Millisecond):
-			}
+			_ = sleep(ctx, 200*time.Millisecond) // the loop looks at ctx
 		}
 	}()
 	return func() { cancel(); <-ended }
@@ -342,10 +339,8 @@ func (a *argo) until(ctx context.Context, app argoRequest, right func(argoAnswer
 			return err
 		}
 		last = x
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(250 * time.Millisecond):
+		if err := sleep(ctx, 250*time.Millisecond); err != nil {
+			return err
 		}
 	}
 	return fmt.Errorf("OutOfSync:\n%s", listed(last.OutOfSync))

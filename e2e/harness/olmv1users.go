@@ -58,7 +58,10 @@ func (r *v1Run) askUsers(ctx context.Context, c v1Case) (string, error) {
 	if _, errs := r.applier.Apply(ctx, extension); len(errs) > 0 {
 		return "", errors.Join(errs...)
 	}
-	err = r.Install(ctx, result.Package, "")
+	said, err := r.Complaint(ctx, result.Package)
+	if said != "" {
+		err = fmt.Errorf("OLM v1 does not install it: %s", said)
+	}
 	asked := 0
 	if err == nil {
 		asked, err = r.answers(ctx, c)

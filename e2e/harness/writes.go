@@ -214,9 +214,8 @@ func (w *writer) updates(ctx context.Context, c *cluster.Cluster) (all []refusal
 			return nil, fmt.Errorf("writes: %s: %w", apply.Name(b), err)
 		}
 	}
-	select { // controllers write the status of some
-	case <-ctx.Done():
-	case <-time.After(5 * time.Second):
+	if err := sleep(ctx, 5*time.Second); err != nil { // controllers write the status of some
+		return nil, err
 	}
 	for _, b := range bases {
 		is, err := client(b).Get(ctx, b.GetName(), metav1.GetOptions{})

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -54,16 +53,10 @@ func (c *Cluster) Namespace(ctx context.Context, name string, labels map[string]
 	if _, err := c.Client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); Exists(err) != nil {
 		return err
 	}
-	for {
+	return c.Wait(ctx, "namespace "+name, func() error {
 		_, err := c.Client.CoreV1().ServiceAccounts(name).Get(ctx, "default", metav1.GetOptions{})
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-		if err := c.Check(); err != nil {
-			return err
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		return err
+	})
 }
 
 // ResourceOf returns the client of an object's kind as discovery names it. The error of an unknown kind is a NoMatch.

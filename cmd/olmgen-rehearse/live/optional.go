@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"slices"
 
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/olmgen/olmgen/golden/equal"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/rbac"
 )
-
-type rule = map[string]any
 
 // optional names the Roles and bindings that OLM copies to the targets of a group (or, of a global one, promotes to
 // ClusterRoles) only if it looks when they are there but the ClusterRoles that grant the same (or, with another Role,
@@ -26,7 +28,7 @@ func optional(c equal.Case, objects []equal.Object) (keys []string) {
 			continue
 		}
 		granted := clusterWide(c, objects, byKey, maps(binding["subjects"]))
-		if slices.ContainsFunc(maps(role["rules"]), func(r rule) bool { return !covers(granted, r) }) {
+		if slices.ContainsFunc(rulesOf(role), func(r rbacv1.PolicyRule) bool { return !rbac.OLMCovers(granted, r) }) {
 			continue // OLM looks again and again until it is copied
 		}
 		for _, o := range []equal.Object{role, binding} {
@@ -47,50 +49,31 @@ func optional(c equal.Case, objects []equal.Object) (keys []string) {
 
 // clusterWide are the rules that the subjects have by ClusterRoleBindings, without those that OLM promoted from Roles.
 func clusterWide(c equal.Case, objects []equal.Object, byKey map[string]equal.Object,
-	subjects []rule) (rules []rule) {
+	subjects []map[string]any) (rules []rbacv1.PolicyRule) {
 	for _, b := range objects {
 		name := at(b, "roleRef")["name"]
 		promoted := byKey[fmt.Sprintf("Role %s/%v", c.Namespace, name)] != nil
-		if b.Kind() != "ClusterRoleBinding" || promoted || !slices.ContainsFunc(maps(b["subjects"]), func(s rule) bool {
+		of := func(s map[string]any) bool {
 			return slices.ContainsFunc(subjects,
-				func(x rule) bool { return s["name"] == x["name"] && s["namespace"] == c.Namespace })
-		}) {
+				func(x map[string]any) bool { return s["name"] == x["name"] && s["namespace"] == c.Namespace })
+		}
+		if b.Kind() != "ClusterRoleBinding" || promoted || !slices.ContainsFunc(maps(b["subjects"]), of) {
 			continue
 		}
 		if name == "cluster-admin" {
-			all := []any{"*"}
-			rules = append(rules, rule{"apiGroups": all, "resources": all, "verbs": all})
+			all := []string{"*"}
+			rules = append(rules, rbacv1.PolicyRule{APIGroups: all, Resources: all, Verbs: all})
 		}
-		rules = append(rules, maps(byKey[fmt.Sprintf("ClusterRole /%v", name)]["rules"])...)
+		rules = append(rules, rulesOf(byKey[fmt.Sprintf("ClusterRole /%v", name)])...)
 	}
 	return rules
 }
 
-// covers reports whether the rules grant each single right of a rule, "*" being the only wildcard that OLM knows.
-func covers(rules []rule, r rule) bool {
-	names := texts(r["resourceNames"])
-	if len(names) == 0 {
-		names = []string{""}
-	}
-	has := func(x rule, field, v string) bool {
-		return slices.Contains(texts(x[field]), v) || slices.Contains(texts(x[field]), "*")
-	}
-	for _, verb := range texts(r["verbs"]) {
-		for _, group := range texts(r["apiGroups"]) {
-			for _, resource := range texts(r["resources"]) {
-				for _, name := range names {
-					if !slices.ContainsFunc(rules, func(x rule) bool {
-						only := texts(x["resourceNames"])
-						return has(x, "verbs", verb) && has(x, "apiGroups", group) && has(x, "resources", resource) &&
-							(len(only) == 0 || slices.Contains(only, name))
-					}) {
-						return false
-					}
-				}
-			}
-		}
-	}
-	return true
+// rulesOf returns the rules of a role that the API server has accepted.
+func rulesOf(role equal.Object) []rbacv1.PolicyRule {
+	var read rbacv1.ClusterRole
+	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(role, &read)
+	return read.Rules
 }
 
 func at(m map[string]any, path ...string) map[string]any {
@@ -100,20 +83,12 @@ func at(m map[string]any, path ...string) map[string]any {
 	return m
 }
 
-func maps(v any) (out []rule) {
+func maps(v any) (out []map[string]any) {
 	items, _ := v.([]any)
 	for _, x := range items {
 		if m, ok := x.(map[string]any); ok {
 			out = append(out, m)
 		}
-	}
-	return out
-}
-
-func texts(v any) (out []string) {
-	items, _ := v.([]any)
-	for _, x := range items {
-		out = append(out, fmt.Sprint(x))
 	}
 	return out
 }

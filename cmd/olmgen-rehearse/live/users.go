@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,7 +29,8 @@ func makeClusterReader(ctx context.Context, c *cluster.Cluster) error {
 	}
 	// The roles of Kubernetes are aggregated too: a rule that comes late would be taken for one that users gain.
 	var last recordings.Users
-	for since := time.Now(); ; {
+	since := time.Now()
+	return c.Wait(ctx, "aggregation of ClusterRoles", func() error {
 		now, err := usersRules(ctx, c)
 		if err != nil {
 			return err
@@ -36,15 +38,12 @@ func makeClusterReader(ctx context.Context, c *cluster.Cluster) error {
 		empty := slices.ContainsFunc(recordings.UserRoles, func(role string) bool { return len(now[role]) == 0 })
 		if empty || !equality.Semantic.DeepEqual(now, last) {
 			last, since = now, time.Now()
-		} else if time.Since(since) > time.Second {
-			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(200 * time.Millisecond):
+		if time.Since(since) <= time.Second {
+			return errors.New("they change")
 		}
-	}
+		return nil
+	})
 }
 
 // usersRules returns all rules of the roles for users.

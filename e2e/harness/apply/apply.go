@@ -83,23 +83,17 @@ func (a *Applier) served(ctx context.Context, crd *unstructured.Unstructured) er
 	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
 	plural, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "plural")
 	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
 	for _, v := range versions {
 		version, ok := v.(map[string]any)
 		if !ok || version["served"] != true {
 			continue
 		}
 		resource := schema.GroupVersionResource{Group: group, Version: fmt.Sprint(version["name"]), Resource: plural}
-		for {
+		if err := a.cluster.Wait(ctx, idOf(crd).String(), func() error {
 			_, err := a.cluster.Dynamic.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
-			if err == nil {
-				break
-			}
-			if ctx.Err() != nil {
-				return fmt.Errorf("%s is not served: %w", idOf(crd), err)
-			}
-			time.Sleep(50 * time.Millisecond)
+			return err
+		}); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -37,7 +37,6 @@ func (s *Server) Serve(ctx context.Context, c *Catalog) error {
 	if err != nil {
 		return err
 	}
-	catalogs := s.Dynamic.Resource(resource("clustercatalogs"))
 	applied := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "olm.operatorframework.io/v1",
 		"kind": "ClusterCatalog", "metadata": map[string]any{"name": "e2e"}, "spec": map[string]any{
 			"source": map[string]any{"type": "Image", "image": map[string]any{"ref": image}}}}}
@@ -45,78 +44,49 @@ func (s *Server) Serve(ctx context.Context, c *Catalog) error {
 	if _, err := s.Apply(ctx, applied, metav1.PatchOptions{FieldManager: "e2e", Force: &force}); err != nil {
 		return err
 	}
-	return s.await(ctx, "the catalog", func() (bool, string, error) {
-		live, err := catalogs.Get(ctx, "e2e", metav1.GetOptions{})
-		if err != nil {
-			return false, "", err
+	return s.Wait(ctx, "the catalog", func() error {
+		now, err := s.state(ctx, "clustercatalogs", "e2e")
+		if err == nil && (now.ResolvedSource.Image.Ref != image || !meta.IsStatusConditionTrue(now.Conditions, "Serving")) {
+			err = errors.New(now.progress.Message)
 		}
-		now, err := statusOf(live)
-		return now.ResolvedSource.Image.Ref == image && now.is("Serving"), now.condition("Progressing").Message, err
+		return err
 	})
 }
 
-// State is what a ClusterExtension says of itself.
-type State struct {
-	Version   string // installed
-	Installed bool
-	Says      string // the message of the condition Progressing
-	Reason    string // of that
+// state is what a ClusterExtension or a ClusterCatalog says of itself.
+type state struct {
+	Conditions     []metav1.Condition
+	Install        struct{ Bundle struct{ Version string } }
+	ResolvedSource struct{ Image struct{ Ref string } }
+
+	progress metav1.Condition // Progressing
+	status   map[string]any
+	observed bool // it is of the newest generation
 }
 
-// Extension reads the state of a ClusterExtension.
-func (s *Server) Extension(ctx context.Context, name string) (State, error) {
-	live, err := s.Dynamic.Resource(resource("clusterextensions")).Get(ctx, name, metav1.GetOptions{})
+func (s *Server) state(ctx context.Context, resources, name string) (state, error) {
+	live, err := s.Dynamic.Resource(resource(resources)).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
-		return State{}, err
+		return state{}, err
 	}
 	return stateOf(live)
 }
 
-func stateOf(live *unstructured.Unstructured) (State, error) {
-	now, err := statusOf(live)
-	progress := now.condition("Progressing")
-	return State{Version: now.Install.Bundle.Version, Installed: now.is("Installed"), Says: progress.Message,
-		Reason: progress.Reason}, err
-}
-
-// status is that of a ClusterExtension or a ClusterCatalog.
-type status struct {
-	Conditions []metav1.Condition
-	Install    struct{ Bundle struct{ Version string } }
-
-	ResolvedSource struct{ Image struct{ Ref string } }
-}
-
-func statusOf(live *unstructured.Unstructured) (now status, err error) {
-	value, _, _ := unstructured.NestedMap(live.Object, "status")
-	data, err := json.Marshal(value)
+func stateOf(live *unstructured.Unstructured) (now state, err error) {
+	now.status, _, _ = unstructured.NestedMap(live.Object, "status")
+	data, err := json.Marshal(now.status)
 	if err == nil {
 		err = json.Unmarshal(data, &now)
 	}
+	now.progress = *cmp.Or(meta.FindStatusCondition(now.Conditions, "Progressing"), &metav1.Condition{})
+	now.progress.Message = strings.TrimSpace(now.progress.Message)
+	now.observed = now.progress.ObservedGeneration == live.GetGeneration()
 	return now, err
 }
 
-func (s status) condition(kind string) metav1.Condition {
-	found := cmp.Or(meta.FindStatusCondition(s.Conditions, kind), &metav1.Condition{})
-	found.Message = strings.TrimSpace(found.Message)
-	return *found
-}
-
-func (s status) is(kind string) bool { return s.condition(kind).Status == metav1.ConditionTrue }
-
-// Install waits until a ClusterExtension has a version, or any if that is empty.
-func (s *Server) Install(ctx context.Context, name, version string) error {
-	return s.await(ctx, "ClusterExtension "+name, func() (bool, string, error) {
-		state, err := s.Extension(ctx, name)
-		if err != nil {
-			return false, "", err
-		}
-		done := state.Installed && state.Reason == "Succeeded" && (version == "" || state.Version == version)
-		if !done && state.Reason == "Blocked" {
-			return false, "", fmt.Errorf("OLM v1 refuses it: %s", state.Says)
-		}
-		return done, fmt.Sprintf("installed %q: %s", state.Version, state.Says), nil
-	})
+// succeeded reports whether OLM v1 has installed what a ClusterExtension asks for.
+func (s state) succeeded() bool {
+	return meta.IsStatusConditionTrue(s.Conditions, "Installed") && s.progress.Reason == "Succeeded"
 }
 
 // Uninstall deletes a ClusterExtension and waits until it is gone.
@@ -125,40 +95,13 @@ func (s *Server) Uninstall(ctx context.Context, name string) error {
 	if err := client.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
 		return err
 	}
-	return s.await(ctx, "deletion of ClusterExtension "+name, func() (bool, string, error) {
-		live, err := client.Get(ctx, name, metav1.GetOptions{})
+	return s.Wait(ctx, "deletion of ClusterExtension "+name, func() error {
+		now, err := s.state(ctx, "clusterextensions", name)
 		if apierrors.IsNotFound(err) {
-			return true, "", nil
-		}
-		if err != nil {
-			return false, "", err
-		}
-		state, err := stateOf(live)
-		return false, state.Says, err
-	})
-}
-
-// await tries until it is done, and says at the end what was said last.
-func (s *Server) await(ctx context.Context, what string, look func() (bool, string, error)) error {
-	for started := time.Now(); ; {
-		done, said, err := look()
-		switch {
-		case done:
 			return nil
-		case err != nil && !errors.Is(err, context.DeadlineExceeded):
-			return fmt.Errorf("%s: %w", what, err)
-		case time.Since(started) > patience:
-			return fmt.Errorf("%s: not done after %s: %s", what, patience, said)
 		}
-		if err := s.Check(); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
+		return cmp.Or(err, fmt.Errorf("it is there: %s", now.progress.Message))
+	})
 }
 
 // steady is how long OLM v1 says that something fails before it is taken at its word: it tries again many times in that
@@ -168,23 +111,29 @@ const steady = 2 * time.Second
 // Complaint waits until a ClusterExtension is installed, and returns the empty text, or says why it cannot be.
 func (s *Server) Complaint(ctx context.Context, name string) (complaint string, err error) {
 	var since time.Time // of the first failure after which nothing else was said
-	err = s.await(ctx, "ClusterExtension "+name, func() (bool, string, error) {
-		state, err := s.Extension(ctx, name)
+	err = s.Wait(ctx, "ClusterExtension "+name, func() error {
+		now, err := s.state(ctx, "clusterextensions", name)
 		if err != nil {
-			return false, "", err
+			return err
 		}
-		switch state.Reason {
+		switch now.progress.Reason {
 		case "Blocked":
-			complaint = state.Says
-			return true, "", nil
+			complaint = now.progress.Message
+			return nil
 		case "Retrying":
 			if since.IsZero() { // what fails first is the reason, and later messages may be about what it left
-				since, complaint = time.Now(), state.Says
+				since, complaint = time.Now(), now.progress.Message
 			}
-			return time.Since(since) > steady, state.Says, nil
+			if time.Since(since) > steady {
+				return nil
+			}
+		default:
+			since, complaint = time.Time{}, ""
+			if now.succeeded() {
+				return nil
+			}
 		}
-		since, complaint = time.Time{}, ""
-		return state.Installed && state.Reason == "Succeeded", state.Says, nil
+		return errors.New(now.progress.Message)
 	})
 	return complaint, err
 }
@@ -213,12 +162,12 @@ func (s *Server) Versions(ctx context.Context, name, last string, change func() 
 				return versions, fmt.Errorf("ClusterExtension %s: the updates stop at %s, want %s: %s", name,
 					strings.Join(versions, ", "), last, says)
 			}
-			state, err := stateOf(live)
+			now, err := stateOf(live)
 			if err != nil {
 				return versions, err
 			}
-			version := state.Version
-			says = state.Says
+			version := now.Install.Bundle.Version
+			says = now.progress.Message
 			if version != "" && (len(versions) == 0 || versions[len(versions)-1] != version) {
 				versions = append(versions, version)
 			}
@@ -236,22 +185,19 @@ func (s *Server) Versions(ctx context.Context, name, last string, change func() 
 func (s *Server) Settled(ctx context.Context, name string) (list []metav1.Condition, status map[string]any, err error) {
 	var since time.Time
 	said := ""
-	err = s.await(ctx, "ClusterExtension "+name, func() (bool, string, error) {
-		live, err := s.Dynamic.Resource(resource("clusterextensions")).Get(ctx, name, metav1.GetOptions{})
+	err = s.Wait(ctx, "ClusterExtension "+name, func() error {
+		now, err := s.state(ctx, "clusterextensions", name)
 		if err != nil {
-			return false, "", err
+			return err
 		}
-		typed, err := statusOf(live)
-		if err != nil {
-			return false, "", err
+		list, status = now.Conditions, now.status
+		if says := fmt.Sprint(list); says != said || !now.observed {
+			said, since = says, time.Now()
 		}
-		status, _, _ = unstructured.NestedMap(live.Object, "status")
-		list = typed.Conditions
-		observed := typed.condition("Progressing").ObservedGeneration
-		if now := fmt.Sprint(list); now != said || observed != live.GetGeneration() {
-			said, since = now, time.Now()
+		if time.Since(since) <= 2*steady {
+			return errors.New(said)
 		}
-		return time.Since(since) > 2*steady, said, nil
+		return nil
 	})
 	return list, status, err
 }
