@@ -48,11 +48,11 @@ func (r *v1Run) askUsers(ctx context.Context, c v1Case) (string, error) {
 	if class != "" || err != nil {
 		return "left out: " + class, err
 	}
-	before, err := r.Look(ctx)
-	if err != nil {
+	if err := r.bindUsers(ctx); err != nil {
 		return "", err
 	}
-	if err := r.bindUsers(ctx); err != nil {
+	before, err := r.Look(ctx)
+	if err != nil {
 		return "", err
 	}
 	if _, errs := r.applier.Apply(ctx, extension); len(errs) > 0 {

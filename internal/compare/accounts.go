@@ -36,7 +36,7 @@ func renames(old, now State, pairs []workload.Pair, given []Rename) []Rename {
 		delete(fresh, r.New)
 	}
 	add := func(a, b permissions.Subject, why string) {
-		if gone[a] && fresh[b] {
+		if a != b && gone[a] && fresh[b] {
 			delete(gone, a)
 			delete(fresh, b)
 			out = append(out, Rename{a, b, why})

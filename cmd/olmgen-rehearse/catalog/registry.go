@@ -8,10 +8,12 @@ import (
 	"io"
 	"io/fs"
 	"log"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"path"
+	"slices"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
@@ -68,7 +70,8 @@ func (r *Registry) PushCatalog(repository string, catalog []byte) (string, error
 func (r *Registry) push(repository string, files map[string][]byte, labels map[string]string) (string, error) {
 	var layer bytes.Buffer
 	w := tar.NewWriter(&layer)
-	for file, data := range files {
+	for _, file := range slices.Sorted(maps.Keys(files)) { // or the digest would be another one each time
+		data := files[file]
 		if err := w.WriteHeader(&tar.Header{Name: file, Mode: 0o644, Size: int64(len(data))}); err != nil {
 			return "", err
 		}

@@ -30,6 +30,15 @@ func programs(t *testing.T, v1 bool) (bin string) {
 // play plays trees one after another, each a list of paths.
 func play(t *testing.T, r *rehearse.Request, trees ...[]string) *rehearse.Report {
 	t.Helper()
+	report, err := run(t, r, trees...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+func run(t *testing.T, r *rehearse.Request, trees ...[]string) (*rehearse.Report, error) {
+	t.Helper()
 	bin := programs(t, r.OLMv1)
 	if r.Source.Warn == nil {
 		r.Source = source.Options{Offline: true, Warn: t.Logf}
@@ -51,11 +60,7 @@ func play(t *testing.T, r *rehearse.Request, trees ...[]string) *rehearse.Report
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(o.Dir)
-	report, err := rehearse.Run(t.Context(), o, states...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return report
+	return rehearse.Run(t.Context(), o, states...)
 }
 
 // ends returns the final lines of the last state.
@@ -234,6 +239,16 @@ webhooks:
 		[]string{tree(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: new, namespace: shop}}\n")})
 	if report.Meets(false) || report.Findings.Notes > 0 || !slices.Contains(report.Created, "ConfigMap shop/new") {
 		t.Errorf("created %q, %+v", report.Created, report.Findings)
+	}
+}
+
+// Programs that use more memory than they may end the rehearsal.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	namespace := tree(t, "{apiVersion: v1, kind: Namespace, metadata: {name: a}}\n")
+	_, err := run(t, &rehearse.Request{Memory: 1 << 20}, []string{namespace})
+	if err == nil || !strings.Contains(err.Error(), "MiB of memory, and may use 1 MiB") {
+		t.Error(err)
 	}
 }
 
