@@ -53,6 +53,8 @@ func (o options) customResources(ctx context.Context, _ material) error {
 	return nil
 }
 
+var dryRun = []string{metav1.DryRunAll}
+
 // questioner asks about objects of the CRDs that it has created.
 type questioner struct {
 	*cluster.Cluster
@@ -149,13 +151,13 @@ func (q *questioner) verdict(ctx context.Context, o *unstructured.Unstructured) 
 	if err != nil {
 		return nil, err
 	}
-	_, err = q.ClientOf(o).Create(ctx, o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: "Ignore"})
+	_, err = q.ClientOf(o).Create(ctx, o, metav1.CreateOptions{DryRun: dryRun, FieldValidation: "Ignore"})
 	create, err := faults(err)
 	if err != nil {
 		return nil, err
 	}
 	current.SetAnnotations(map[string]string{"olmgen.dev/touched": "true"})
-	_, err = q.ClientOf(o).Update(ctx, current, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
+	_, err = q.ClientOf(o).Update(ctx, current, metav1.UpdateOptions{DryRun: dryRun})
 	update, err := faults(err)
 	if err != nil {
 		return nil, err
@@ -178,7 +180,7 @@ var unknownField = regexp.MustCompile(`unknown field "([^"]+)"`)
 
 // unknown returns the fields that the API server refuses with strict validation.
 func (q *questioner) unknown(ctx context.Context, o *unstructured.Unstructured) (paths []string, err error) {
-	_, err = q.ClientOf(o).Create(ctx, o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: "Strict"})
+	_, err = q.ClientOf(o).Create(ctx, o, metav1.CreateOptions{DryRun: dryRun, FieldValidation: "Strict"})
 	if !apierrors.IsBadRequest(err) {
 		if _, err := faults(err); err != nil {
 			return nil, err

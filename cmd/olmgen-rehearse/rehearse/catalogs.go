@@ -188,7 +188,8 @@ func deprecation(d fbc.Deprecation) any {
 }
 
 // place puts the objects of a bundle where OLM finds them: for OLM v1 into an image, else into its properties, and then
-// it has no image, which OLM would unpack. If fetch says so, the image of a bundle is fetched that the catalog only names.
+// it has no image, which OLM would unpack. fetch says whether the image of a bundle that the catalog only names is
+// fetched.
 func (p *Player) place(ctx context.Context, s *State, choice fbc.Choice, v1, fetch bool) (image string, objects []any,
 	err error) {
 	o := s.request.Source

@@ -46,7 +46,8 @@ func (s *Server) Serve(ctx context.Context, c *Catalog) error {
 	}
 	return s.Wait(ctx, "the catalog", func() error {
 		now, err := s.state(ctx, "clustercatalogs", "e2e")
-		if err == nil && (now.ResolvedSource.Image.Ref != image || !meta.IsStatusConditionTrue(now.Conditions, "Serving")) {
+		serving := meta.IsStatusConditionTrue(now.Conditions, "Serving")
+		if err == nil && (now.ResolvedSource.Image.Ref != image || !serving) {
 			err = errors.New(now.progress.Message)
 		}
 		return err
