@@ -21,8 +21,8 @@ import (
 )
 
 // customResources creates objects in a cluster, upgrades their CRDs and asks what the API server says to each object
-// then. The answers must be those of internal/compare/crds/testdata/objects/verdicts.txt, which the tests beside it compare
-// with the findings of olmgen.
+// then. The answers must be those of internal/compare/crds/testdata/objects/verdicts.txt, which the tests beside it
+// compare with the findings of olmgen.
 func (o options) customResources(ctx context.Context, _ material) error {
 	started := time.Now()
 	dir := filepath.Join(o.root, "internal", "compare", "crds", "testdata", "objects")
