@@ -104,7 +104,7 @@ func IsCatalogImage(ctx context.Context, ref string, o Options) (is bool, err er
 
 // Unpack returns the files and directories of an image that have these paths, or are below them. ref has the prefix of
 // a kind of image. Limits bound what is unpacked. An error names the image and, if there is one, the file in it.
-func Unpack(ctx context.Context, ref string, o Options, paths ...string) (fs.FS, error) {
+func (o Options) Unpack(ctx context.Context, ref string, paths ...string) (fs.FS, error) {
 	kind, arg := cutPrefix(ref)
 	if !isImageKind(kind) {
 		return nil, fmt.Errorf("%s: not an image", ref)

@@ -148,7 +148,7 @@ func Fetch(ctx context.Context, image string, o source.Options) error {
 	}
 	const most = 1 << 30
 	o.Limits = source.Limits{MaxFileBytes: most, MaxTotalBytes: most}
-	files, err := source.Unpack(ctx, source.KindOCI+"://"+image, o, "bin/olm", "bin/catalog", "usr/bin/olm",
+	files, err := o.Unpack(ctx, source.KindOCI+"://"+image, "bin/olm", "bin/catalog", "usr/bin/olm",
 		"usr/bin/catalog")
 	if err != nil {
 		return err
