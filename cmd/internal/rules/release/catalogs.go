@@ -53,6 +53,8 @@ type catalogSet struct {
 	own       *catalog.Catalog            // all bundles, with the channels that they name
 	committed map[string]*catalog.Catalog // by directory
 	makes     map[string][]string         // the directories of the catalogs that each template makes
+	planning  []catalog.Entry             // of the release, in catalogs that do not have it yet
+	unsure    bool                        // what a template makes is not known
 	list      []findings.Finding
 	said      []string
 }
@@ -75,13 +77,17 @@ func catalogs(ctx context.Context, r *repository, all, released []*opened) ([]fi
 	}
 	serving := slices.Collect(maps.Values(s.committed))
 	for _, file := range lists.Keys(r.templates) {
-		if made := s.template(file); made != nil {
+		made := s.template(file)
+		if s.unsure = s.unsure || made == nil; made != nil {
 			serving = append(serving, made)
 		}
 	}
 	for _, x := range released {
 		s.graph(x.bundle)
 		s.release(x, serving)
+	}
+	for _, p := range s.own.Packages {
+		s.leave(p, serving, lists.Set(released, func(x *opened) string { return x.bundle.CSV.Name }))
 	}
 	s.say("looked at %s, %s and %s", text.Count(len(r.bundles), "bundle"), text.Count(len(s.committed), "catalog"),
 		text.Count(len(r.templates), "template"))
@@ -215,12 +221,67 @@ func (s *catalogSet) release(x *opened, serving []*catalog.Catalog) {
 	if s.planned(x) || slices.ContainsFunc(serving, served) {
 		return
 	}
+	at := bundleIn(s.own, x.bundle).Place
 	if s.ci.FBC.Enabled {
-		s.say("%s is in no catalog, no template and no release-config.yaml that counts: nobody gets it",
-			x.bundle.CSV.Name)
+		if !s.unsure {
+			s.add(ruleStay, findings.Warning, at, "", "%s is in no catalog, no template and no release-config.yaml "+
+				"that counts: nobody gets it", x.bundle.CSV.Name)
+		}
 		return
 	}
+	entry := catalog.EntryOf(x.bundle.CSV)
+	s.planning = append(s.planning, entry)
 	for _, dir := range lists.Keys(s.committed) {
-		s.stay(bundleIn(s.own, x.bundle).Place, dir, x.bundle, x.bundle.Channels, catalog.EntryOf(x.bundle.CSV), false)
+		s.stay(at, dir, x.bundle, x.bundle.Channels, entry, false)
 	}
+}
+
+// leave finds older releases that no catalog and no template has, and from which nothing leads on. Those that are older
+// than all others may have been left behind on purpose.
+func (s *catalogSet) leave(p *catalog.Package, serving []*catalog.Catalog, released map[string]bool) {
+	serving = lists.Filter(serving, func(c *catalog.Catalog) bool { return c.Packages[p.Name] != nil })
+	if len(serving) == 0 || s.unsure {
+		return
+	}
+	left := map[findings.Severity][]*catalog.Bundle{}
+	for _, b := range p.Bundles {
+		goesOn := func(c *catalog.Catalog) bool { return goesOn(c, p.Name, b) }
+		planned := func(e catalog.Entry) bool { return updates(e, b) != catalog.NoEdge }
+		if released[b.Name] || slices.ContainsFunc(serving, goesOn) || slices.ContainsFunc(s.planning, planned) {
+			continue
+		}
+		level := findings.Warning
+		if slices.ContainsFunc(serving, func(c *catalog.Catalog) bool { return hasOlder(c.Packages[p.Name], b) }) {
+			level = findings.Error
+		}
+		left[level] = append(left[level], b)
+	}
+	for level, list := range left {
+		names := lists.Map(list, func(b *catalog.Bundle) string { return b.Name })
+		s.add(ruleStay, level, list[0].Place, "", "users of %s stay: no catalog and no template has it, and no entry "+
+			"leads from there", text.FirstOf(6, names))
+		s.list[len(s.list)-1].Hint = "name it in skips of a newer entry, or in its skipRange"
+	}
+}
+
+// goesOn reports whether a catalog has a bundle, or leads from it to the head of a channel.
+func goesOn(c *catalog.Catalog, pkg string, b *catalog.Bundle) bool {
+	return slices.ContainsFunc(c.Packages[pkg].Channels, func(ch *catalog.Channel) bool {
+		path, err := resolve.PathOf(c, pkg, ch.Name, b.Name, "")
+		return ch.Entry(b.Name) != nil || err != nil || path.Good()
+	})
+}
+
+func hasOlder(p *catalog.Package, than *catalog.Bundle) bool {
+	v, _ := than.Version()
+	return slices.ContainsFunc(p.Bundles, func(b *catalog.Bundle) bool {
+		old, known := b.Version()
+		return known && old.LT(v)
+	})
+}
+
+// updates returns the field by which an entry updates a bundle.
+func updates(e catalog.Entry, b *catalog.Bundle) catalog.EdgeKind {
+	v, _ := b.Version()
+	return e.Updates(b.Name, &v)
 }

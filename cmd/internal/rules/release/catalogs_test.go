@@ -1,6 +1,7 @@
 package release
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
+	"github.com/olmgen/olmgen/findings"
 )
 
 // files are those of a repository of a catalog, by path.
@@ -219,6 +222,17 @@ func TestCatalogs(t *testing.T) {
 		{"a deprecation of nothing", published().replace(template, "- schema: olm.bundle", "- schema: olm.deprecations\n  package: a\n  entries:\n"+
 			"  - reference: {schema: olm.bundle, name: a.v0.9.0}\n    message: old\n- schema: olm.bundle"), []string{
 			template + `:14: error: Package a: cannot deprecate bundle "a.v0.9.0" for package "a": bundle not found [deprecation]`}},
+		{"nobody gets it", published().bundle("1.1.0", "stable", "", ""), []string{csv("1.1.0") +
+			":1: warning: a.v1.1.0 is in no catalog, no template and no release-config.yaml that counts: nobody gets it [release/users-stay]"}},
+		{"older releases are nowhere", nowhere(""), []string{
+			csv("0.9.0") + ":1: warning: users of a.v0.9.0 stay: no catalog and no template has it, and no entry leads from there [release/users-stay]",
+			csv("1.0.5") + ":1: error: users of a.v1.0.5, a.v1.0.6 stay: no catalog and no template has it, and no entry leads from there [release/users-stay]"}},
+		{"entries name them", nowhere("    skips: [a.v1.0.5, a.v1.0.6]\n    skipRange: <1.0.0\n"), nil},
+		{"what skips them is skipped", nowhere("    skips: [a.v1.0.1, a.v1.0.5]\n    skipRange: <1.0.0\n  - name: a.v1.0.1\n    replaces: a.v1.0.0\n    skips: [a.v1.0.6]\n").
+			bundle("1.0.1", "stable", "", "").replace(template, "- schema: olm.bundle\n", "- {schema: olm.bundle, image: r.example.com/a:1.0.1}\n- schema: olm.bundle\n"), []string{
+			csv("1.0.6") + ":1: error: users of a.v1.0.6 stay: no catalog and no template has it, and no entry leads from there [release/users-stay]"}},
+		{"the release will update them", nowhere("").bundle("1.2.0", "stable", "", "").set("operators/a/1.2.0/release-config.yaml",
+			"catalog_templates:\n- {template_name: basic.yaml, channels: [stable], replaces: a.v1.1.0, skips: [a.v0.9.0, a.v1.0.5, a.v1.0.6]}\n"), nil},
 		{"a template of nothing", published().replace(template, "name: a\n", "name: b\n"), []string{
 			template + ": error: " + template + ": it is of 2 packages, and must be of one [release/template]"}},
 	} {
@@ -237,6 +251,50 @@ func TestCatalogs(t *testing.T) {
 	}
 }
 
+// nowhere has three older bundles that its template, which makes no catalog that is there, does not have. edges are
+// fields of the head.
+func nowhere(edges string) files {
+	const template = "operators/a/catalog-templates/basic.yaml"
+	f := files{"operators/a/ci.yaml": strings.Replace(ciBasic, "v4.16, ", "", 1), template: strings.Replace(basic1,
+		"  - name: a.v1.0.0\n- schema", "  - name: a.v1.1.0\n    replaces: a.v1.0.0\n"+edges+"  - name: a.v1.0.0\n- schema", 1) +
+		"- schema: olm.bundle\n  image: r.example.com/a:1.1.0\n"}
+	for _, version := range []string{"0.9.0", "1.0.0", "1.0.5", "1.0.6", "1.1.0"} {
+		f.bundle(version, "stable", "", "")
+	}
+	return f
+}
+
+// The answer about an operator does not depend on the directory that is given.
+func TestCheckDirectories(t *testing.T) {
+	dir := t.TempDir()
+	for path, text := range nowhere("").bundle("1.2.0", "stable", "", "") {
+		file := filepath.Join(dir, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	var first []string
+	for _, root := range []string{"operators/a", "operators", "."} {
+		list, n, err := Check(t.Context(), root, validate.Options{}, nil)
+		if n != 1 || err != nil {
+			t.Fatal(root, n, err)
+		}
+		var got []string
+		for _, f := range list {
+			if f.Level != findings.Note {
+				got = append(got, f.Path+": "+f.Description())
+			}
+		}
+		if first == nil {
+			first = got
+		}
+		if d := cmp.Diff(first, got); d != "" || !strings.Contains(strings.Join(got, "\n"), "users of a.v1.0.5") {
+			t.Errorf("%s: %s\n%q", root, d, got)
+		}
+	}
+}
+
 // What is not looked at is said.
 func TestCatalogsSaid(t *testing.T) {
 	const template = "operators/a/catalog-templates/basic.yaml"
@@ -252,8 +310,6 @@ func TestCatalogsSaid(t *testing.T) {
 			`not rendered: operators/a/catalog-templates/c.yaml: olmgen does not know the template "olm.composite"`},
 		{"a catalog that is not there", published().replace("operators/a/ci.yaml", "v4.16, ", "v4.16, v4.23, "),
 			"not compared with basic.yaml: catalogs/v4.23/a is not there, or not read"},
-		{"nobody gets it", published().bundle("1.1.0", "stable", "", ""),
-			"a.v1.1.0 is in no catalog, no template and no release-config.yaml that counts: nobody gets it"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			version := "1.0.0"

@@ -114,7 +114,7 @@ func (s *catalogSet) graph(b *bundle.Bundle) {
 // channel finds what nothing updates, and what updates each other in a circle.
 func (s *catalogSet) channel(p *catalog.Package, ch *catalog.Channel, level findings.Severity) {
 	version := func(e catalog.Entry) *semver.Version { v, _ := p.Bundle(e.Name).Version(); return &v }
-	updates := func(e, old catalog.Entry) bool { return e.Updates(old.Name, version(old)) != catalog.NoEdge }
+	updates := func(e, old catalog.Entry) bool { return updates(e, p.Bundle(old.Name)) != catalog.NoEdge }
 	list := slices.SortedStableFunc(slices.Values(ch.Entries),
 		func(a, b catalog.Entry) int { return version(a).Compare(*version(b)) })
 	var dangling []catalog.Entry
@@ -150,9 +150,10 @@ func (s *catalogSet) channel(p *catalog.Package, ch *catalog.Channel, level find
 // there is one.
 func (s *catalogSet) planned(x *opened) bool {
 	var config releaseConfig
+	known := len(s.list)
 	doc := s.decode(filepath.Join(x.dir, "release-config.yaml"), &config)
 	if doc == nil {
-		return false
+		return len(s.list) > known
 	}
 	if !s.ci.FBC.Enabled {
 		s.refuse(doc.Errorf("", "fbc.enabled of %s is not true", pipeline.File))
@@ -168,6 +169,7 @@ func (s *catalogSet) planned(x *opened) bool {
 			s.refuse(doc.Errorf(field+".defaultChannel", "%s is not among the channels", t.DefaultChannel))
 		case m.Type != "olm.semver":
 			t.Name = x.bundle.CSV.Name
+			s.planning = append(s.planning, t.Entry)
 			for _, c := range s.makes[filepath.Join(s.root, pipeline.Templates, t.Template)] {
 				s.stay(catalog.Place{File: at.File, Line: at.Line}, c, x.bundle, t.Channels, t.Entry, true)
 			}
@@ -193,7 +195,7 @@ func (s *catalogSet) stay(at catalog.Place, dir string, b *bundle.Bundle, channe
 				continue // the new one, or what opm refuses
 			}
 			old, _ := has.Version()
-			if e.Updates(head.Name, &old) == catalog.SkipRange {
+			if updates(e, has) == catalog.SkipRange {
 				why = "only its skipRange leads from there, and opm refuses a channel with two heads"
 			}
 			if !update && old.GT(b.CSV.Spec.Version.Version) {

@@ -87,9 +87,16 @@ func Check(ctx context.Context, root string, o validate.Options, helm charts.Ren
 		if err != nil {
 			return nil, 0, err
 		}
-		c.add(found, looked)
+		c.add(r.root, found, looked)
 	}
-	c.add(catalogs(ctx, r, read, newest))
+	operators, err := r.operators(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, of := range operators {
+		found, looked := catalogs(ctx, of, of.has(read), of.has(newest))
+		c.add(of.root, found, looked)
+	}
 	findings.Sort(c.list)
 	return slices.Compact(c.list), len(newest), ctx.Err()
 }
@@ -108,14 +115,14 @@ type opened struct {
 	bundle *bundle.Bundle
 }
 
-// add adds findings whose files are paths for the user, and notes.
-func (c *checker) add(found []findings.Finding, looked []string) {
+// add adds findings whose files are paths for the user, and notes about a directory.
+func (c *checker) add(dir string, found []findings.Finding, looked []string) {
 	for _, f := range found {
 		f.Source, f.Path = c.root, filepath.ToSlash(f.File)
 		c.list = append(c.list, f)
 	}
 	for _, said := range looked {
-		at := filepath.ToSlash(c.root)
+		at := filepath.ToSlash(dir)
 		c.list = append(c.list, findings.Finding{Rule: ruleScope, Level: findings.Note, Source: c.root, File: at,
 			Path: at, Message: said})
 	}
@@ -159,7 +166,7 @@ func (c *checker) newest(read []*opened) (list []*opened) {
 			}
 		}
 		if older > 0 {
-			c.add(nil, []string{fmt.Sprintf("the release of %s is %s: of %s only the place in the update graph counts",
+			c.add(c.root, nil, []string{fmt.Sprintf("the release of %s is %s: of %s only the place in the update graph counts",
 				last.bundle.Package, version(last), text.Count(older, "older bundle"))})
 		}
 	}
@@ -216,7 +223,7 @@ func (c *checker) releases(x *opened) (clusters []fit.Cluster) {
 		}
 	}
 	if len(known) == 0 {
-		c.add(nil, []string{fmt.Sprintf("whether %s works is not asked: olmgen knows no release of OpenShift in %q",
+		c.add(c.root, nil, []string{fmt.Sprintf("whether %s works is not asked: olmgen knows no release of OpenShift in %q",
 			x.bundle.CSV.Name, said)})
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/tree/kustomization"
 	"github.com/olmgen/olmgen/internal/whole"
@@ -30,6 +32,9 @@ const chartFile, roleFile = "Chart.yaml", "role.yaml"
 
 // notLooked are directories with what is of others, of tests, or of pages.
 var notLooked = []string{"vendor", "node_modules", "testdata", "test", "tests", "hack", "docs", "examples"}
+
+// operatorsDir has the directories of operators in the repository of a catalog.
+const operatorsDir = "operators"
 
 // layouts are directories of kustomizations. Of the directories below, the first one counts: the bundle is made of
 // manifests, which has all of default (operator-framework/operator-sdk: internal/plugins/manifests/v2/templates/config/
@@ -60,7 +65,7 @@ func look(ctx context.Context, root string) (*repository, error) {
 	}
 	r := &repository{root: root, top: root, name: filepath.Base(abs), templates: map[string]string{}}
 	roots := []string{root}
-	if filepath.Base(filepath.Dir(abs)) == "operators" && inCatalogs(root) { // the repository of a catalog
+	if filepath.Base(filepath.Dir(abs)) == operatorsDir && inCatalogs(root) { // the repository of a catalog
 		r.top = filepath.Join(root, "..", "..")
 		served, _ := filepath.Glob(filepath.Join(r.top, "catalogs", "*", r.name))
 		roots = append(roots, served...)
@@ -81,6 +86,42 @@ func inCatalogs(dir string) bool {
 		_, err := semver.ParseTolerant(e.Name())
 		return e.Name() == pipeline.File || err == nil && source.IsAnnotated(filepath.Join(dir, e.Name()))
 	})
+}
+
+// operators returns what there is of each operator of the repository of a catalog, each as if its directory were given,
+// and what there is beside these.
+func (r *repository) operators(ctx context.Context) (list []*repository, err error) {
+	rest := *r
+	rest.templates = maps.Clone(r.templates)
+	for _, bundle := range r.bundles {
+		dir := filepath.Dir(bundle)
+		abs, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, err
+		}
+		placed := filepath.Base(filepath.Dir(abs)) == operatorsDir && inCatalogs(dir)
+		if !placed && first(dir, pipeline.File) == "" || dir == r.root ||
+			!slices.Contains(rest.bundles, bundle) {
+			continue
+		}
+		of, err := look(ctx, dir)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, of)
+		rest.bundles = lists.Filter(rest.bundles, func(b string) bool { return !slices.Contains(of.bundles, b) })
+		rest.catalogs = lists.Filter(rest.catalogs, func(c string) bool { return !slices.Contains(of.catalogs, c) })
+		maps.DeleteFunc(rest.templates, func(file, _ string) bool { return of.templates[file] != "" })
+	}
+	if list == nil || len(rest.bundles)+len(rest.catalogs)+len(rest.templates) > 0 {
+		list = append(list, &rest)
+	}
+	return list, nil
+}
+
+// has returns those of some bundles that are in the repository.
+func (r *repository) has(all []*opened) []*opened {
+	return lists.Filter(all, func(x *opened) bool { return slices.Contains(r.bundles, filepath.FromSlash(x.dir)) })
 }
 
 // walk notes what is below a directory. What a chart or a bundle has belongs to it.
