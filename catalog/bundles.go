@@ -152,8 +152,8 @@ func (c *Catalog) withBundles(dirs *Catalog) *Catalog {
 			all.refused = append(all.refused, p)
 		}
 	}
-	for _, p := range dirs.whole {
-		found[p.Name] = p
+	for _, d := range dirs.dropped {
+		found[d.whole.Name] = d.whole
 	}
 	for _, f := range dirs.Faulty {
 		served := c.Packages[f.Package] != nil
@@ -238,7 +238,7 @@ func (c *Catalog) addOpened(dir string, open func() (*source.Source, error)) err
 	if err != nil {
 		return err
 	}
-	c.addRead(b, dir, open)
+	c.add(List(b, dir, open))
 	for _, w := range b.Warnings {
 		if w.Class == bundle.WarnUnsupportedKind {
 			c.Faulty = append(c.Faulty, Faulty{Package: b.Package, Err: fmt.Errorf("%s: %w", dir, w.Error)})
@@ -248,9 +248,46 @@ func (c *Catalog) addOpened(dir string, open func() (*source.Source, error)) err
 	return nil
 }
 
-func (c *Catalog) addRead(b *bundle.Bundle, dir string, open func() (*source.Source, error)) {
+// Listed is what a catalog has of a bundle in a directory.
+type Listed struct {
+	Package        string
+	Bundle         *Bundle
+	channels       []string
+	defaultChannel string
+	entry          Entry // of the channels
+}
+
+// List returns what a catalog has of a bundle in a directory, whose files open opens again for its content.
+func List(b *bundle.Bundle, dir string, open func() (*source.Source, error)) *Listed {
 	place := Place{File: filepath.Join(dir, filepath.FromSlash(b.CSVObject.File)), Line: b.CSVObject.Line}
-	c.addBundle(b, place, &origin{dir: dir, open: open})
+	return listed(b, place, &origin{dir: dir, open: open})
+}
+
+func listed(b *bundle.Bundle, at Place, from *origin) *Listed {
+	l := &Listed{Package: b.Package, channels: slices.Clone(b.Channels), defaultChannel: b.DefaultChannel,
+		entry: EntryOf(b.CSV), Bundle: &Bundle{Place: at, Name: b.CSV.Name, Objects: true, origin: from,
+			Properties: b.CatalogProperties()}}
+	l.entry.Place = at
+	return l
+}
+
+// OfListed returns the catalog of the bundles below a directory as Read does: with the update graphs that the files of
+// pipelines beside them make.
+func OfListed(ctx context.Context, root string, list []*Listed, o Options) *Catalog {
+	c := &Catalog{Packages: map[string]*Package{}}
+	var folders []*folder
+	for _, l := range list {
+		c.add(l)
+		dir := filepath.Dir(l.Bundle.origin.dir)
+		if !slices.ContainsFunc(folders, func(f *folder) bool { return f.dir == dir }) {
+			_, err := os.Stat(filepath.Join(dir, pipeline.File))
+			folders = append(folders, &folder{dir: dir, pipeline: err == nil})
+		}
+	}
+	if !source.IsAnnotated(root) {
+		c.arrange(ctx, folders, o)
+	}
+	return c
 }
 
 // OfBundles returns the catalog of bundles that were read, by their directories, with the channels that they name. No
@@ -258,9 +295,9 @@ func (c *Catalog) addRead(b *bundle.Bundle, dir string, open func() (*source.Sou
 func OfBundles(ctx context.Context, bundles map[string]*bundle.Bundle) *Catalog {
 	c := &Catalog{Packages: map[string]*Package{}}
 	for _, dir := range lists.Keys(bundles) {
-		c.addRead(bundles[dir], dir, func() (*source.Source, error) {
+		c.add(List(bundles[dir], dir, func() (*source.Source, error) {
 			return source.Open(ctx, dir, source.Options{Force: source.KindDir})
-		})
+		}))
 	}
 	return c
 }
@@ -278,41 +315,39 @@ func readBundle(dir string, open func() (*source.Source, error)) (*bundle.Bundle
 	return b, nil
 }
 
-// addBundle adds a bundle to the channels that it names.
-func (c *Catalog) addBundle(b *bundle.Bundle, at Place, from *origin) {
-	p := c.Packages[b.Package]
+// add adds a bundle to the channels that it names.
+func (c *Catalog) add(l *Listed) {
+	added, at := l.Bundle, l.Bundle.Place
+	p := c.Packages[l.Package]
 	if p == nil {
-		p = &Package{Place: at, Name: b.Package, Declared: true}
-		c.Packages[b.Package] = p
+		p = &Package{Place: at, Name: l.Package, Declared: true}
+		c.Packages[l.Package] = p
 	}
-	if p.DefaultChannel == "" && len(b.Channels) > 0 {
-		p.DefaultChannel = b.Channels[0]
+	if p.DefaultChannel == "" && len(l.channels) > 0 {
+		p.DefaultChannel = l.channels[0]
 	}
-	if p.Bundle(b.CSV.Name) != nil {
-		p.fault(at, "duplicate-bundle", "package %q has duplicate bundle %q", p.Name, b.CSV.Name)
+	if p.Bundle(added.Name) != nil {
+		p.fault(at, "duplicate-bundle", "package %q has duplicate bundle %q", p.Name, added.Name)
 		return
 	}
-	added := &Bundle{Place: at, Name: b.CSV.Name, Objects: true, origin: from, Properties: b.CatalogProperties()}
 	p.add(added)
 	var highest semver.Version
 	if p.says != nil {
 		highest, _ = p.says.Version()
 	}
-	if v, _ := added.Version(); b.DefaultChannel != "" && !v.LT(highest) {
-		p.DefaultChannel, p.says = b.DefaultChannel, added
+	if v, _ := added.Version(); l.defaultChannel != "" && !v.LT(highest) {
+		p.DefaultChannel, p.says = l.defaultChannel, added
 	}
-	if from.dir != "" {
-		p.dir = filepath.Dir(from.dir)
+	if added.origin.dir != "" {
+		p.dir = filepath.Dir(added.origin.dir)
 	}
-	for _, name := range b.Channels {
+	for _, name := range l.channels {
 		ch := p.Channel(name)
 		if ch == nil {
 			ch = &Channel{Place: at, Name: name}
 			p.Channels = append(p.Channels, ch)
 			p.index.channels.add(name)
 		}
-		e := EntryOf(b.CSV)
-		e.Place = at
-		ch.add(e)
+		ch.add(l.entry)
 	}
 }

@@ -67,6 +67,9 @@ func (c *Catalog) notCatalog(path string) error {
 // (operator-registry: alpha/model/model.go, Package.Validate), and an entry that replaces or skips itself is no head
 // ([Channel.Heads]).
 func (c *Catalog) Choose(pkg, channel, version string) (Choice, error) {
+	if p := c.Refused(pkg); p != nil && version != "" { // it needs no update graph
+		return p.byVersion(channel, version)
+	}
 	p, err := c.onlyPackage(pkg)
 	if err != nil {
 		return Choice{}, err
@@ -76,12 +79,8 @@ func (c *Catalog) Choose(pkg, channel, version string) (Choice, error) {
 	}
 	if version != "" {
 		choice, err := p.byVersion(channel, version)
-		if err != nil && slices.ContainsFunc(c.whole, func(all *Package) bool {
-			_, err := all.byVersion("", version)
-			return all.Name == p.Name && err == nil
-		}) {
-			return choice, hint(err, "it is there, and no update leads from it to the highest release: "+
-				"give its directory, or write updateGraph: semver-mode into ci.yaml")
+		if why := c.Dropped(p.Name, version); err != nil && why != nil {
+			err = why
 		}
 		return choice, err
 	}

@@ -122,7 +122,7 @@ func (c *Catalog) addConfigMap(o *manifest.Object, p *legacyPackage) error {
 		if err != nil {
 			return err
 		}
-		c.addBundle(b, Place{File: o.File, Line: o.LineOf("data." + configMapCSVs)}, &origin{dir: o.File, open: open})
+		c.add(listed(b, Place{File: o.File, Line: o.LineOf("data." + configMapCSVs)}, &origin{dir: o.File, open: open}))
 	}
 	return nil
 }

@@ -97,9 +97,14 @@ func (c *Channel) chainFault() *Fault {
 			place, members := c.circle()
 			return &Fault{Place: place, Rule: "no-head", Text: "no channel head found in graph", Hint: members}
 		}
-		names := lists.Map(heads, func(h *Entry) string { return h.Name })
+		names, remedy := []string(nil), "have one of them replace or skip the others"
+		for _, h := range heads {
+			if names = append(names, h.Name); h.Replaces != "" && c.Entry(h.Replaces) == nil {
+				remedy = fmt.Sprintf("%s replaces %s, which is not in the channel; ", h.Name, h.Replaces) + remedy
+			}
+		}
 		slices.Sort(names)
-		return &Fault{Place: heads[0].Place, Rule: "several-heads",
+		return &Fault{Place: heads[0].Place, Rule: "several-heads", Hint: remedy,
 			Text: "multiple channel heads found in graph: " + strings.Join(names, ", ")}
 	}
 	skipped := c.Skipped()

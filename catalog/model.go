@@ -41,7 +41,7 @@ type Catalog struct {
 	unknown []UnknownSchema // in the order of the catalog
 	others  []Other         // those of no package that is there
 	refused []*Package      // of directories of bundles, which opm leaves out
-	whole   []*Package      // those of which opm drops releases, with these
+	dropped []dropped       // of packages that are there
 	left    []string        // the names of packages that are not read, because nobody asks for them
 	folders []*folder       // of a directory of which nothing else is read
 }
@@ -74,6 +74,29 @@ func (f Faulty) Error() string {
 // Missing returns why a release of a package is not in the catalog, or nil.
 func (c *Catalog) Missing(pkg string) error {
 	return lists.Find(c.Faulty, func(f Faulty) bool { return f.Missing && f.Package == pkg }).Err
+}
+
+// Refused returns a package of directories that is not in the catalog because opm refuses its update graph, or nil.
+func (c *Catalog) Refused(pkg string) *Package {
+	return lists.Find(c.refused, func(p *Package) bool { return p.Name == pkg })
+}
+
+// dropped is a package of directories whose update graph has not all of its releases.
+type dropped struct {
+	whole *Package // with the others
+	why   error
+}
+
+// Dropped returns why a release that is on disk is in no channel of its package, or nil. The release is a version or the
+// name of a bundle.
+func (c *Catalog) Dropped(pkg, release string) error {
+	for _, d := range c.dropped {
+		if choice, err := d.whole.byVersion("", release); d.whole.Name == pkg && err == nil &&
+			c.Packages[pkg].Bundle(choice.Bundle.Name) == nil {
+			return fmt.Errorf("%s is in no channel: %w", choice.Bundle.Name, d.why)
+		}
+	}
+	return nil
 }
 
 // UnknownSchema is a document whose schema looks like one of a catalog and is none. opm keeps it and does not read it.

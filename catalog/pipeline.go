@@ -56,13 +56,14 @@ func (c *Catalog) arrange(ctx context.Context, folders []*folder, o Options) {
 		p.dropStray()
 		if list := p.check(); len(list) > 0 {
 			c.refused = append(c.refused, p)
-			err := fmt.Errorf("%s: %s", list[0].File, list[0].said())
-			if !slices.ContainsFunc(folders, func(f *folder) bool { return f.dir == p.dir && f.pipeline }) &&
+			err, remedy := fmt.Errorf("%s: %s", list[0].File, list[0].said()), list[0].Hint
+			if p.dir != "" && !slices.ContainsFunc(folders, func(f *folder) bool { return f.dir == p.dir && f.pipeline }) &&
 				slices.ContainsFunc(p.Channels, func(ch *Channel) bool { return len(ch.Heads()) > 1 }) {
-				err = fmt.Errorf("%w, and no updateGraph in %s says how they follow each other", err,
-					filepath.Join(p.dir, pipeline.File))
+				file := filepath.Join(p.dir, pipeline.File)
+				err = fmt.Errorf("%w, and there is no %s that says how they follow each other", err, file)
+				remedy = "write updateGraph: " + pipeline.ModeSemver + " there, or choose a version"
 			}
-			c.leaveOut(p, err)
+			c.leaveOut(p, hint(err, "%s", remedy))
 		}
 	}
 }
@@ -133,8 +134,9 @@ func (c *Catalog) endAtHighest(p *Package, why string) {
 	all := *p
 	for _, ch := range p.Channels {
 		if gone := p.endAtHighest(ch); len(gone) > 0 {
-			c.whole = append(c.whole, &all)
 			err := fmt.Errorf(why, ch.Name, text.FirstOf(12, gone))
+			c.dropped = append(c.dropped, dropped{&all, hint(err, "write updateGraph: %s, or name the directory of "+
+				"the release", pipeline.ModeSemver)})
 			c.Faulty = append(c.Faulty, Faulty{Package: p.Name, All: true, Err: err})
 		}
 	}
@@ -258,6 +260,8 @@ func (c *Catalog) fromTemplate(ctx context.Context, dir string, mapping []pipeli
 	}
 	for _, have := range packages {
 		delete(c.Packages, have.Name)
+		why := fmt.Errorf("%s does not name it", t.name)
+		c.dropped = append(c.dropped, dropped{have, hint(why, "add it there, or name the directory of the release")})
 	}
 	c.Packages[p.Name] = p
 	return nil

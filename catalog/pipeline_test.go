@@ -161,7 +161,7 @@ func TestUpdateGraph(t *testing.T) {
 				t.Errorf("the catalog has %v", c.Names())
 			}
 			if err := fmt.Sprint(c.Missing("b")); !strings.Contains(err, "multiple channel heads") ||
-				!strings.Contains(err, filepath.Join("operators", "b", "ci.yaml")+" says how they follow each other") {
+				!strings.Contains(err, filepath.Join("operators", "b", "ci.yaml")+" that says how they follow each other") {
 				t.Errorf("b: %s", err)
 			}
 			if r := c.Refusal(); r != nil {
@@ -221,6 +221,51 @@ func TestHighestOfSeveralHeads(t *testing.T) {
 	}
 }
 
+// A release that is on disk can be chosen without an update graph. Where there is one that lacks it, the error says why.
+func TestChooseOutsideOfGraph(t *testing.T) {
+	template := strings.ReplaceAll(`schema: olm.template.basic
+entries:
+- {schema: olm.package, name: a, defaultChannel: stable}
+- {schema: olm.channel, package: a, name: stable, entries: [{name: a.vVERSION}]}
+- {schema: olm.bundle, image: "r.example.com/a:VERSION"}
+`, "VERSION", "2.0.0")
+	for _, test := range []struct{ name, ci, wrong, hint string }{
+		{"no ci.yaml", "", "", ""},
+		{"semver", "updateGraph: semver-mode\n", "", ""},
+		{"replaces", "updateGraph: replaces-mode\n", "a.v1.0.0 is in no channel: DIR/ci.yaml: channel stable ends at its highest release, " +
+			"to which nothing leads from a.v1.0.0: opm drops them", "write updateGraph: semver-mode, or name the directory of the release"},
+		{"template", "fbc: {enabled: true, catalog_mapping: [{template_name: t.yaml, catalog_names: [v4.10]}]}\n",
+			"a.v1.0.0 is in no channel: DIR/catalog-templates/t.yaml does not name it", "add it there, or name the directory of the release"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			files := map[string]string{"operators/a/catalog-templates/t.yaml": template}
+			if test.ci != "" {
+				files["operators/a/ci.yaml"] = test.ci
+			}
+			versionDir(files, "a", "1.0.0", "stable", "")
+			versionDir(files, "a", "2.0.0", "stable", "")
+			c := readOperators(t, files)
+			choice, err := c.Choose("a", "", "1.0.0")
+			if test.wrong == "" {
+				if err != nil || choice.Bundle.Name != "a.v1.0.0" {
+					t.Error(choice, err)
+				}
+				return
+			}
+			if err == nil {
+				t.Fatal(choice.Bundle.Name)
+			}
+			_, want, _ := strings.Cut(test.wrong, "DIR")
+			if !strings.HasSuffix(err.Error(), want) || !strings.HasPrefix(err.Error(), "a.v1.0.0 is in no channel: ") || manifest.HintOf(err) != test.hint {
+				t.Errorf("%v\nhint: %s", err, manifest.HintOf(err))
+			}
+			if why := c.Dropped("a", "2.0.0"); why != nil {
+				t.Error(why)
+			}
+		})
+	}
+}
+
 // publishedA is the published catalog of the package that the templates make.
 const publishedA = `schema: olm.package
 name: a
@@ -277,6 +322,9 @@ entries:
 `, ""},
 		{"semver, unknown", "schema: olm.semver\nstable: {bundles: [{image: \"r.example.com/a@sha256:1\"}]}\n", "", "nothing says what r.example.com/a@sha256:1 is"},
 		{"basic, refused", basic + "- {schema: a/b, package: a}\n", "", `invalid custom schema meta: invalid schema "a/b"`},
+		{"two heads", strings.Replace(basic, ", replaces: a.v0.9.0", ", replaces: a.v0.8.0", 1), "",
+			`new.yaml: invalid channel "fast": multiple channel heads found in graph: a.v0.9.0, a.v1.0.0
+hint: a.v1.0.0 replaces a.v0.8.0, which is not in the channel; have one of them replace or skip the others`},
 		{"another one", "schema: olm.composite\n", "", `does not know the template "olm.composite"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -291,7 +339,8 @@ entries:
 				t.Error("b is lost")
 			}
 			if test.missing != "" {
-				if err := c.Missing("a"); err == nil || !strings.Contains(err.Error(), test.missing) || c.Packages["a"] != nil {
+				err := c.Missing("a")
+				if err == nil || c.Packages["a"] != nil || !strings.Contains(err.Error()+"\nhint: "+manifest.HintOf(err), test.missing) {
 					t.Errorf("%v", err)
 				}
 				return

@@ -15,6 +15,11 @@ import (
 func PathOf(sources []Source, q Request, from, to string) (*resolve.Path, error) {
 	has := func(s Source) bool { return s.Catalog.Packages[q.Package] != nil }
 	if !slices.ContainsFunc(sources, has) {
+		for _, s := range sources {
+			if why := s.Catalog.Missing(q.Package); why != nil {
+				return nil, why
+			}
+		}
 		names := slices.Concat(lists.Map(sources, func(s Source) []string { return s.Catalog.AllNames() })...)
 		err := fmt.Errorf("the catalog has no package %s", q.Package)
 		if len(sources) != 1 {

@@ -71,6 +71,9 @@ func (*Path) JSONKind() string { return "PathReport" }
 // Without a channel it is the default channel, without a target it is the head.
 func PathOf(c *catalog.Catalog, pkg, channel, from, to string) (*Path, error) {
 	p := c.Packages[pkg]
+	if why := c.Missing(pkg); p == nil && why != nil {
+		return nil, why
+	}
 	if p == nil {
 		return nil, manifest.WithHint(fmt.Errorf("the catalog has no package %s", pkg),
 			text.DidYouMean(pkg, c.AllNames()))

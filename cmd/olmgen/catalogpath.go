@@ -58,7 +58,8 @@ var pathProfiles = []generate.Profile{generate.ProfileSubscription, generate.Pro
 
 func (f *pathFlags) run(cmd *cobra.Command, args []string) error {
 	path, err := f.path(cmd, args[0])
-	if err != nil && len(f.read) > 0 && manifest.HintOf(err) == "" {
+	missing := func(c *fbc.Catalog) bool { return c != nil && c.Missing(args[0]) != nil }
+	if err != nil && len(f.read) > 0 && manifest.HintOf(err) == "" && !slices.ContainsFunc(f.read, missing) {
 		dir := f.catalogs[0][strings.LastIndexByte(f.catalogs[0], '=')+1:]
 		return manifest.WithHint(err, "olmgen catalog audit "+text.Shell(dir)+" lists the packages of a catalog")
 	}
@@ -123,6 +124,9 @@ func (f *pathFlags) ofOLMv1(cmd *cobra.Command, pkg string) (*resolve.Path, erro
 func (f *pathFlags) notReleased(pkg, installed string) string {
 	var names []string
 	for _, c := range f.read {
+		if why := c.Dropped(pkg, installed); why != nil {
+			return installed + " is on disk, and in no channel: " + manifest.HintOf(why)
+		}
 		if p := c.Packages[pkg]; p != nil {
 			names = slices.Concat(names, lists.Map(p.Bundles, func(b *fbc.Bundle) string { return b.Name }))
 		}

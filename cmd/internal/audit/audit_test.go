@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/cmd/internal/audit"
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/findings"
@@ -25,6 +26,7 @@ import (
 	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/internal/print"
 	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/source"
 )
 
 var update = flag.Bool("update", false, "write schema.json anew")
@@ -176,6 +178,73 @@ func TestFill(t *testing.T) {
 		if row.Complete != (row.Name == "memcached-operator.v0.0.1") {
 			t.Errorf("%+v", row)
 		}
+	}
+}
+
+// The update graph of directories is that of package catalog, and what it lacks is said.
+func TestUpdateGraphs(t *testing.T) {
+	bundles := ""
+	for _, v := range []string{"1.0.0", "1.1.0", "2.0.0"} {
+		bundles += "-- DIR/a/" + v + `/metadata/annotations.yaml --
+annotations:
+  operators.operatorframework.io.bundle.package.v1: a
+  operators.operatorframework.io.bundle.channels.v1: stable
+-- DIR/a/` + v + `/manifests/csv.yaml --
+apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata: {name: a.v` + v + `}
+spec: {version: ` + v + `, install: {strategy: deployment, spec: {deployments: []}}, installModes: [{type: AllNamespaces, supported: true}]}
+`
+	}
+	bundles = strings.Replace(bundles, "version: 1.1.0", "version: 1.1.0, replaces: a.v1.0.0", 1)
+	const fbc = "fbc: {enabled: true, catalog_mapping: [{template_name: t.yaml, catalog_names: [v4.10]}]}\n"
+	const template = `-- DIR/a/catalog-templates/t.yaml --
+schema: olm.template.basic
+entries:
+- {schema: olm.package, name: a, defaultChannel: fast}
+- {schema: olm.channel, package: a, name: fast, entries: [{name: a.v1.0.0}, {name: a.v2.0.0, replaces: a.v1.0.0}]}
+- {schema: olm.bundle, image: "r.example.com/a:1.0.0"}
+- {schema: olm.bundle, image: "r.example.com/a:2.0.0"}
+`
+	for _, test := range []struct{ name, files, warns string }{
+		{"semver", "-- DIR/a/ci.yaml --\nupdateGraph: semver-mode\n", ""},
+		{"replaces", "-- DIR/a/ci.yaml --\nupdateGraph: replaces-mode\n", "nothing leads from a.v1.0.0, a.v1.1.0: opm drops them"},
+		{"template", "-- DIR/a/ci.yaml --\n" + fbc + template, ""},
+		{"broken", "-- DIR/a/ci.yaml --\n" + fbc + strings.ReplaceAll(template, "a.v1.0.0", "a.v1.0.1"), "nothing says what a.v1.0.1 is"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, strings.ReplaceAll(bundles+test.files, "DIR", "operators"))
+			dir = filepath.Join(dir, "operators")
+			warned := ""
+			o := audit.Options{Source: source.Options{Warn: func(format string, args ...any) { warned += fmt.Sprintf(format, args...) }}}
+			set, err := audit.Load(t.Context(), []string{dir}, o)
+			if err != nil || len(set.Packages) != 1 || len(set.Packages[0].Releases) != 3 || len(set.Unread) > 0 {
+				t.Fatal(set, err)
+			}
+			if test.warns == "" && warned != "" || !strings.Contains(warned, test.warns) {
+				t.Error(warned)
+			}
+			c, err := catalog.Read(t.Context(), dir, catalog.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			entries := func(p *catalog.Package) (out []string) {
+				for _, ch := range p.Channels {
+					for _, e := range ch.Entries {
+						out = append(out, fmt.Sprint(p.DefaultChannel, " ", ch.Name, " ", e.Name, " ", e.Replaces))
+					}
+				}
+				return out
+			}
+			want := []string(nil)
+			if c.Packages["a"] != nil {
+				want = entries(c.Packages["a"])
+			}
+			if d := cmp.Diff(want, entries(set.Packages[0].Package)); d != "" || (want == nil) != (test.name == "broken") {
+				t.Error(d)
+			}
+		})
 	}
 }
 

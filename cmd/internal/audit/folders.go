@@ -44,22 +44,19 @@ type folders struct {
 
 type folderBundle struct {
 	arg   string
+	dir   string
 	place string
 	open  func(context.Context) (*source.Source, error)
 
-	pkg            string
-	listed         *catalog.Bundle
-	entry          catalog.Entry // of its channels
-	channels       []string
-	defaultChannel string
-	bundle         *bundle.Bundle // nil if it is not kept
-	err            error
+	listed *catalog.Listed
+	bundle *bundle.Bundle // nil if it is not kept
+	err    error
 }
 
 func (f *folders) add(arg string, found source.Found) {
 	ref := found.Ref()
 	options := f.set.options.Source
-	f.list = append(f.list, &folderBundle{arg: arg, place: filepath.ToSlash(found.Path),
+	f.list = append(f.list, &folderBundle{arg: arg, dir: found.Path, place: filepath.ToSlash(found.Path),
 		open: func(ctx context.Context) (*source.Source, error) { return source.Open(ctx, ref, options) }})
 }
 
@@ -71,7 +68,7 @@ func (f *folders) legacy(ctx context.Context, arg string, found source.Found) {
 	}
 	for _, b := range list {
 		place := path.Join(filepath.ToSlash(found.Path), path.Base(b.Dir))
-		f.list = append(f.list, &folderBundle{arg: arg, place: place,
+		f.list = append(f.list, &folderBundle{arg: arg, dir: found.Path, place: place,
 			open: func(context.Context) (*source.Source, error) {
 				return source.OpenBytes(place, source.KindPackageManifest, b.Files, f.set.options.Source.Limits)
 			}})
@@ -103,48 +100,56 @@ func (b *folderBundle) read(ctx context.Context, kept *atomic.Int64) error {
 	if kept.Add(int64(read.Bytes)) <= keptBytes {
 		b.bundle = read
 	}
-	b.entry = catalog.EntryOf(read.CSV)
-	b.channels, b.defaultChannel = slices.Clone(read.Channels), read.DefaultChannel
-	version := read.CSV.Spec.Version.String()
-	b.pkg = cmp.Or(read.Package, olm.BaseName(b.entry.Name, version))
-	named := catalog.PropertyOf(catalog.PackageProperty{PackageName: b.pkg, Version: version})
-	b.listed = &catalog.Bundle{Place: catalog.Place{File: b.place}, Name: b.entry.Name, Objects: true,
-		Properties: append([]catalog.Property{named}, read.Properties...)}
+	named := *read
+	named.Package = cmp.Or(read.Package, olm.BaseName(read.CSV.Name, read.CSV.Spec.Version.String()))
+	b.listed = catalog.List(&named, b.dir, func() (*source.Source, error) { return b.open(ctx) })
 	return nil
 }
 
 // merge adds the bundles to the packages of catalogs, or makes packages of them.
-func (f *folders) merge() {
+func (f *folders) merge(ctx context.Context) {
 	catalogs := lists.Group(f.set.Packages, func(p *Package) string { return p.Name })
 	own := map[string][]*folderBundle{}
 	beside := lists.Group(f.list, func(b *folderBundle) string { return path.Dir(b.place) })
+	slices.SortStableFunc(f.list, func(a, b *folderBundle) int { return cmp.Compare(a.place, b.place) })
 	for _, b := range f.list {
 		if b.err != nil {
 			f.set.unread(b.place, b.err)
 			f.set.Unread[len(f.set.Unread)-1].name(beside[path.Dir(b.place)])
 			continue
 		}
+		in := catalogs[b.listed.Package]
 		known := false
-		for _, p := range catalogs[b.pkg] {
-			if r := p.release(b.entry.Name); r != nil { // it has the objects of a bundle in a directory
-				r.open, r.place, r.read, known = b.open, b.place, b.bundle, true
-			}
+		for _, p := range in {
+			known = p.fill(b) || known
 		}
-		if key := b.arg + "\x00" + b.pkg; !known {
-			own[key] = append(own[key], b)
+		switch {
+		case known:
+		case len(in) == 1:
+			in[0].add(b)
+		default:
+			own[b.arg] = append(own[b.arg], b)
 		}
 	}
-	for _, key := range lists.Keys(own) {
-		list := own[key]
-		if in := catalogs[list[0].pkg]; len(in) == 1 {
-			for _, b := range list {
-				in[0].Bundles = append(in[0].Bundles, b.listed)
-				in[0].Releases = append(in[0].Releases, b.release())
-			}
-			continue
-		}
-		f.set.Packages = append(f.set.Packages, f.pkg(list[0].arg, list[0].pkg, list))
+	for _, arg := range lists.Keys(own) {
+		f.packages(ctx, arg, own[arg])
 	}
+}
+
+// fill gives a release what the directory of its bundle has, and reports whether the package has it.
+func (p *Package) fill(b *folderBundle) bool {
+	r := p.release(b.listed.Bundle.Name)
+	if r != nil {
+		r.open, r.place, r.read = b.open, b.place, b.bundle
+	}
+	return r != nil
+}
+
+// add adds a release that is not in the catalog.
+func (p *Package) add(b *folderBundle) {
+	p.Bundles = append(p.Bundles, b.listed.Bundle)
+	p.Releases = append(p.Releases, p.releaseOf(b.listed.Bundle))
+	p.fill(b)
 }
 
 // name fills in the release of a bundle in a directory of a package, PACKAGE/VERSION, with others beside it.
@@ -154,53 +159,43 @@ func (u *Unread) name(beside []*folderBundle) {
 	}
 	u.Package = strings.Trim(path.Base(path.Dir(u.Source)), "./")
 	for _, b := range beside {
-		u.Package = cmp.Or(b.pkg, u.Package)
+		if b.listed != nil {
+			u.Package = b.listed.Package
+		}
 	}
 	u.Version = path.Base(u.Source)
 }
 
-func (b *folderBundle) release() *Release {
-	return &Release{Name: b.listed.Name, bundle: b.listed, open: b.open, place: b.place, read: b.bundle}
-}
-
-// pkg makes a package of bundles as opm does: a bundle is an entry of the channels that it names (operator-registry:
-// pkg/registry, replaces mode). The default channel is that of the newest bundle.
-func (f *folders) pkg(arg, name string, list []*folderBundle) *Package {
-	slices.SortFunc(list, func(a, b *folderBundle) int { return cmp.Compare(a.place, b.place) })
-	p := &Package{Package: &catalog.Package{Name: name, Declared: true}, Source: filepath.ToSlash(arg)}
-	seen := map[string]string{}
-	channels := map[string]*catalog.Channel{}
+// packages makes the packages of bundles below a directory, with the update graphs that package catalog gives them. A
+// package whose graph is refused or not known has the releases all the same.
+func (f *folders) packages(ctx context.Context, arg string, list []*folderBundle) {
+	named := map[string][]*folderBundle{}
+	var listed []*catalog.Listed
 	for _, b := range list {
-		if first, ok := seen[b.entry.Name]; ok {
-			f.set.unread(b.place, fmt.Errorf("is called %s, as %s is", b.entry.Name, first))
+		of, name := named[b.listed.Package], b.listed.Bundle.Name
+		if first := lists.Find(of, func(o *folderBundle) bool { return o.listed.Bundle.Name == name }); first != nil {
+			f.set.unread(b.place, fmt.Errorf("is called %s, as %s is", name, first.place))
 			continue
 		}
-		seen[b.entry.Name] = b.place
-		p.Releases, p.Bundles = append(p.Releases, b.release()), append(p.Bundles, b.listed)
-		slices.Sort(b.channels)
-		for _, ch := range slices.Compact(b.channels) {
-			if ch = strings.TrimSpace(ch); ch == "" {
-				continue
+		named[b.listed.Package], listed = append(of, b), append(listed, b.listed)
+	}
+	c := catalog.OfListed(ctx, arg, listed, catalog.Options{Source: f.set.options.Source})
+	for _, name := range lists.Keys(named) {
+		p := cmp.Or(c.Packages[name], c.Refused(name), &catalog.Package{Name: name, Declared: true})
+		made := f.set.packageOf(ctx, p, arg)
+		for _, b := range named[name] {
+			if !made.fill(b) {
+				made.add(b)
 			}
-			if channels[ch] == nil {
-				channels[ch] = &catalog.Channel{Name: ch}
-				p.Channels = append(p.Channels, channels[ch])
-			}
-			channels[ch].Entries = append(channels[ch].Entries, b.entry)
+		}
+		slices.SortFunc(made.Channels, func(a, b *catalog.Channel) int { return cmp.Compare(a.Name, b.Name) })
+		f.set.Packages = append(f.set.Packages, made)
+	}
+	for _, fault := range c.Faulty {
+		if warn := f.set.options.Source.Warn; warn != nil && c.Refused(fault.Package) == nil {
+			warn("%s", text.OneLine(fault.Err.Error()))
 		}
 	}
-	p.finish()
-	for _, r := range p.Releases {
-		at := slices.IndexFunc(list, func(b *folderBundle) bool { return b.entry.Name == r.Name })
-		if p.DefaultChannel = list[at].defaultChannel; p.DefaultChannel == "" && len(list[at].channels) > 0 {
-			p.DefaultChannel = list[at].channels[0]
-		}
-		if p.DefaultChannel != "" {
-			break
-		}
-	}
-	slices.SortFunc(p.Channels, func(a, b *catalog.Channel) int { return cmp.Compare(a.Name, b.Name) })
-	return p
 }
 
 // addInstalled adds an operator that a tree has, with its OperatorCondition, which may be nil.

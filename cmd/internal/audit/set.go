@@ -102,9 +102,9 @@ func Load(ctx context.Context, refs []string, o Options) (*Set, error) {
 	if err := folders.read(ctx); err != nil {
 		return nil, err
 	}
-	folders.merge()
+	folders.merge(ctx)
 	s.finish()
-	return s, nil
+	return s, ctx.Err()
 }
 
 func (s *Set) finish() {
@@ -162,19 +162,26 @@ func (s *Set) addCatalog(ctx context.Context, path string) error {
 		}
 	}
 	for _, name := range c.Names() {
-		p := &Package{Package: c.Packages[name], Source: filepath.ToSlash(path)}
-		documents, err := p.DocumentsOf(ctx, fit.SchemaLifecycle)
-		if err != nil {
-			s.unread(path, fmt.Errorf("package %s: %w", name, err))
-		}
-		p.life = fit.ReadLifecycle(documents)
-		p.Releases = lists.Map(p.Bundles, func(b *catalog.Bundle) *Release {
-			return &Release{Name: b.Name, bundle: b, place: filepath.ToSlash(b.File), location: b.Place,
-				Deprecated: deprecation(p.Package, b)}
-		})
-		s.Packages = append(s.Packages, p)
+		s.Packages = append(s.Packages, s.packageOf(ctx, c.Packages[name], path))
 	}
 	return nil
+}
+
+// packageOf makes a package of one of a catalog.
+func (s *Set) packageOf(ctx context.Context, of *catalog.Package, from string) *Package {
+	p := &Package{Package: of, Source: filepath.ToSlash(from)}
+	documents, err := p.DocumentsOf(ctx, fit.SchemaLifecycle)
+	if err != nil {
+		s.unread(from, fmt.Errorf("package %s: %w", of.Name, err))
+	}
+	p.life = fit.ReadLifecycle(documents)
+	p.Releases = lists.Map(p.Bundles, p.releaseOf)
+	return p
+}
+
+func (p *Package) releaseOf(b *catalog.Bundle) *Release {
+	return &Release{Name: b.Name, bundle: b, place: filepath.ToSlash(b.File), location: b.Place,
+		Deprecated: deprecation(p.Package, b)}
 }
 
 func deprecation(p *catalog.Package, b *catalog.Bundle) string {
