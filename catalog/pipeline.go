@@ -388,7 +388,7 @@ func (t *template) basic(ctx context.Context, entries []json.RawMessage) (*Packa
 			}
 			b := cmp.Or(imaged[e.Name], t.named(e.Name))
 			if b == nil {
-				return nil, unknownBundle(e.Name)
+				return nil, p.unknown(e.Name)
 			}
 			p.add(b)
 		}
@@ -429,6 +429,17 @@ type unknownBundle string
 func (u unknownBundle) Error() string {
 	return fmt.Sprintf("nothing says what %s is: no directory beside %s, and no published catalog has it", string(u),
 		pipeline.File)
+}
+
+// unknown returns what is wrong with a channel whatever its bundles are, or that a bundle is not known.
+func (p *Package) unknown(bundle string) error {
+	for _, ch := range p.Channels {
+		if f := ch.chainFault(); f != nil {
+			return hint(fmt.Errorf("invalid channel %q: %s", ch.Name, f.Text), "%s", f.Hint)
+		}
+	}
+	return hint(unknownBundle(bundle), "put each bundle into a directory of the name of its version, beside a %s "+
+		"whose catalog_mapping names the template", pipeline.File)
 }
 
 // Is has the bundle be one that does not exist here.

@@ -56,7 +56,7 @@ func (t *template) semver(s *semverTemplate) (*Package, error) {
 		for _, image := range of.Bundles {
 			b := t.imaged(image.Image)
 			if b == nil {
-				return nil, unknownBundle(image.Image)
+				return nil, p.unknown(image.Image)
 			}
 			v, ok := b.Version()
 			if !ok || bundles[keyOf(v)] != nil {

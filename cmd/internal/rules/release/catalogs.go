@@ -20,6 +20,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/internal/whole/pipeline"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -184,10 +185,11 @@ func (s *catalogSet) template(file string) (made *catalog.Catalog) {
 			made, err = catalog.FromTemplate(s.ctx, file, data, append(known, s.own)...)
 		}
 		if errors.Is(err, fs.ErrNotExist) || s.templates[file] == "olm.composite" {
-			s.say("not rendered: %v", err)
+			s.say("%s", strings.TrimSuffix(fmt.Sprintf("not rendered: %v; %s", err, manifest.HintOf(err)), "; "))
 			return nil
 		} else if err != nil {
 			s.add(ruleTemplate, findings.Error, catalog.Place{File: file}, "", "%v", err)
+			s.list[len(s.list)-1].Hint = manifest.HintOf(err)
 			return nil
 		}
 		if wrong := resolve.Validate(made); findings.Reaches(wrong, findings.Error) {

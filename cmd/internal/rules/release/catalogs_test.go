@@ -353,6 +353,9 @@ func TestCatalogsOfOperator(t *testing.T) {
 			"---\nschema: olm.package\nname: b\ndefaultChannel: x\n---\nschema: olm.channel\npackage: b\nname: x\nentries: [{name: b.v1.0.0}]\n").
 			replace("catalog/bundles/a.yaml", "package: a", "package: b").
 			replace("catalog/bundles/a.yaml", "a.v1.0.0", "b.v1.0.0").replace("catalog/bundles/a.yaml", "packageName: a", "packageName: b"), nil},
+		{"a template whose bundles nobody knows", own("  replaces: a.v1.0.0\n").set("template.yaml",
+			strings.Replace(basic1, "  - name: a.v1.0.0\n", "  - name: a.v0.1.0\n  - name: a.v0.3.0\n    replaces: a.v0.2.0\n", 1)), []string{
+			`template.yaml: error: template.yaml: invalid channel "stable": multiple channel heads found in graph: a.v0.1.0, a.v0.3.0 [release/template]`}},
 		{"a catalog that is no YAML", own("  replaces: a.v1.0.0\n").set("catalog/a.yaml", "schema: olm.package\nname: [\n"), []string{
 			"catalog: error: not read: catalog/a.yaml:2: document that starts in line 1: did not find expected node content [schema]"}},
 	} {
