@@ -142,27 +142,32 @@ func (m *maker) fromTree(ctx context.Context) (in *Input, unknown []predict.Unkn
 	return in, m.leaveUnknown(append(unknown, more...), in), nil
 }
 
-// leaveUnknown leaves objects as they are that nobody pinned and of whose catalogs nothing is known, if something else
-// is pinned. It returns the others.
+// leaveUnknown leaves objects as they are that nobody pinned, if something else is pinned: those of whose catalogs
+// nothing is known, and those of packages that are not asked for. It returns the others.
 func (m *maker) leaveUnknown(unknown []predict.Unknown, in *Input) []predict.Unknown {
 	if in.empty() {
 		return unknown
 	}
 	return slices.DeleteFunc(unknown, func(u predict.Unknown) bool {
 		o, at := operatorOf(u.Object), Locked{Namespace: cmp.Or(u.Object.Namespace, m.options.Namespace)}
+		path := []string{"spec", "name"}
 		if u.Object.Kind == olm.KindClusterExtension {
 			at = Locked{ClusterExtension: u.Object.Name}
+			path = []string{"spec", "source", "catalog", "packageName"}
 		}
+		name, _ := u.Object.Get(path...) // of what has another form it is not known
+		at.Package, _ = name.(string)
 		for was := range m.old.operators() {
 			if was.Namespace == at.Namespace && was.ClusterExtension == at.ClusterExtension &&
 				(at.Namespace == "" || was.Subscription == o.Name) {
 				return false
 			}
 		}
-		if u.OfCatalog {
+		leave := u.OfCatalog || at.Package != "" && !m.named(at.Package)
+		if leave {
 			m.left = append(m.left, left{at, asker{o.Object, &o}.String(), u.Why})
 		}
-		return u.OfCatalog
+		return leave
 	})
 }
 

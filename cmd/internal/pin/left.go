@@ -1,6 +1,8 @@
 package pin
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -65,11 +67,20 @@ func (m *maker) checkPackages() error {
 			asked = asked || p == pkg
 		}
 		if !asked {
-			return manifest.WithHint(fmt.Errorf("nothing asks for package %s of a catalog that is known", pkg),
-				"name the package of a Subscription, OperatorPolicy or ClusterExtension")
+			return m.notAsked(pkg, fmt.Sprintf("nothing asks for package %s of a catalog that is known", pkg))
 		}
 	}
 	return nil
+}
+
+// notAsked is an error about a package, with the packages that are asked for.
+func (m *maker) notAsked(pkg, msg string) error {
+	var names []string
+	for _, name := range m.input.operators() {
+		names = lists.Add(names, name)
+	}
+	return manifest.WithHint(errors.New(msg), cmp.Or(text.DidYouMean(pkg, names), "name the package of a "+
+		"Subscription, OperatorPolicy or ClusterExtension: "+text.Names(names)))
 }
 
 // checkLeft refuses a pin that changes what is to stay as it is.

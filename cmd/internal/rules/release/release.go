@@ -63,6 +63,7 @@ func Check(ctx context.Context, root string, o validate.Options, helm charts.Ren
 	}
 	c := checker{ctx: ctx, root: r.root, options: o}
 	var read []*opened
+	refused := 0
 	for _, dir := range r.bundles {
 		watch.Step(ctx, "reading bundles", len(r.bundles))
 		x, err := c.open(dir)
@@ -71,7 +72,10 @@ func Check(ctx context.Context, root string, o validate.Options, helm charts.Ren
 		}
 		if x != nil {
 			read = append(read, x)
+			continue
 		}
+		refused++
+		c.add(c.root, nil, []string{fmt.Sprintf("%s is refused: its rights and its place in catalogs are not judged", dir)})
 	}
 	if len(r.bundles) == 0 {
 		return nil, 0, &manifest.Error{File: filepath.ToSlash(r.root), Msg: "it has no bundle: no directory with " +
@@ -98,7 +102,7 @@ func Check(ctx context.Context, root string, o validate.Options, helm charts.Ren
 		c.add(of.root, found, looked)
 	}
 	findings.Sort(c.list)
-	return slices.Compact(c.list), len(newest), ctx.Err()
+	return slices.Compact(c.list), len(newest) + refused, ctx.Err()
 }
 
 type checker struct {

@@ -84,6 +84,7 @@ func Bundle(ctx context.Context, src *source.Source, o Options) ([]Finding, erro
 // Refused returns what Bundle does for a bundle that [bundle.Read] refuses with err.
 func Refused(err error) []Finding {
 	list := []Finding{refusal(err)}
+	list[0].Hint = "mend this first: nothing else of the bundle is judged"
 	if warned, ok := errors.AsType[*bundle.WarnedError](err); ok {
 		list = append(list, warningFindings(warned.Warnings)...)
 	}
