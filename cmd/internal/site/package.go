@@ -332,6 +332,12 @@ func (m *making) install() document.Section {
 	s := document.Section{ID: "install", Title: "Install it by GitOps"}
 	x := m.head
 	target := "operators/" + m.slug + "/"
+	for _, from := range []string{m.pkg.Origin(x.Release), m.pkg.Source} {
+		if strings.HasPrefix(from+"/", "operators/") { // the repository of a catalog: its bundles are there
+			target = "deploy/" + target
+			break
+		}
+	}
 	render := "olmgen render " + m.bundle(x.Release)
 	if x.Bundle != nil {
 		if namespace, err := generate.Namespace(x.Bundle); err == nil && clean(namespace) != "" {

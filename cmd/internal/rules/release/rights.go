@@ -240,10 +240,24 @@ func ofOther(ctx context.Context, apis []*bundle.CRD, wanted bool, mine *side, r
 		operators := x.operators(mine, !chart)
 		x.wants = lists.Filter(x.holds, func(i permissions.Item) bool { return operators[i.Subject.Name] })
 	}
-	if slices.ContainsFunc(x.wants, func(i permissions.Item) bool { return onAny(apis, i) }) != wanted {
-		return nil, foreign, nil
+	onAPI := func(i permissions.Item) bool { return onAny(apis, i) }
+	if slices.ContainsFunc(x.wants, onAPI) == wanted {
+		return x, "", nil
 	}
-	return x, "", nil
+	for _, i := range x.holds {
+		if names := podNames(x.pods, i.Subject.Name); wanted && onAPI(i) && names != "" {
+			return nil, fmt.Sprintf("its account %s has a right on an API of the bundle, and its workload and images "+
+				"(%s) have no name of those of the bundle (%s): give one of them the same name", i.Subject.Name, names,
+				podNames(mine.pods, "")), nil
+		}
+	}
+	return nil, foreign, nil
+}
+
+// podNames returns the names of the workloads and images of an account, or of all.
+func podNames(pods []pod, account string) string {
+	pods = lists.Filter(pods, func(p pod) bool { return account == "" || p.account == account })
+	return text.FirstOf(6, lists.SortedUnique(lists.Map(pods, func(p pod) string { return p.name })))
 }
 
 // onAny reports whether an item is a right on one of some APIs, or on a subresource of one.

@@ -172,6 +172,11 @@ error release/rights-unknown config/rbac/role.yaml:1: the rights of config/rbac/
 looked: compared with the rights of c/role.yaml
 looked: not compared with a/role.yaml: it is a template
 `},
+	{"a chart whose image has another name", "-- chart/Chart.yaml --\n-- chart/templates/all.yaml --" + strings.NewReplacer(
+		"name: memcached-operator-controller-manager", "name: mine", "image: controller", "image: r.example.com/other:1").Replace(workload) +
+		"---" + manager, `
+looked: not compared with chart: its account manager has a right on an API of the bundle, and its workload and images (mine, other) have no name of those of the bundle (memcached-operator, memcached-operator-controller-manager): give one of them the same name
+`},
 	{"an unknown role", strings.Replace(config(manager), "kind: Role,", "kind: ClusterRole,", 1), `
 looked: compared with the rights of config/default/kustomization.yaml
 looked: what only the bundle grants is not known: config/default/kustomization.yaml binds ServiceAccount memcached/manager to ClusterRole leader-election, whose rules are not there
