@@ -79,7 +79,11 @@ func (f *auditFlags) load(cmd *cobra.Command, refs []string) (*audit.Set, error)
 	f.options.Source.Warn = warnOn(cmd)
 	set, err := audit.Load(cmd.Context(), refs, f.options)
 	if _, ok := errors.AsType[*source.NothingError](err); ok {
-		return nil, manifest.WithHint(err, "a bundle has a directory manifests/; --tree takes the objects of a cluster")
+		tip := "a bundle has a directory manifests/; "
+		if cmd.Flags().Lookup("tree") != nil {
+			return nil, manifest.WithHint(err, tip+"--tree takes the objects of a cluster")
+		}
+		return nil, manifest.WithHint(err, tip+"olmgen catalog audit --tree takes the objects of a cluster")
 	}
 	if err == nil && len(set.Packages)+len(set.Unread) == 0 {
 		err = errors.New("there are no bundles")

@@ -165,12 +165,13 @@ func (f *graphFlags) installedOperator(cmd *cobra.Command, given []string) (*gen
 		return nil, err
 	}
 	if len(installed) == 0 {
-		err := fmt.Errorf("%s: OLM installs no operator that is known", given[0])
+		err := fmt.Errorf("%s: no Subscription or ClusterExtension in it installs an operator that is known", given[0])
 		if len(unknown) > 0 {
 			hint := strings.TrimSuffix(unknown[0].String()+"; "+catalogHint(unknown[0]), "; ")
 			return nil, manifest.WithHint(err, hint)
 		}
-		return nil, manifest.WithHint(err, "name a bundle, or a tree with a Subscription or ClusterExtension")
+		return nil, manifest.WithHint(err, "name the bundle of an operator that is rendered or installed, or a tree "+
+			"that has what installs it; olmgen permissions says what this tree grants")
 	}
 	all := lists.Map(installed, func(i review.Installed) output.Operator { return i.Operator })
 	return oneOperator(all, given[0], given[1:])

@@ -57,6 +57,17 @@ type Report struct {
 	logNames map[rbac.Account][]rbac.Account // in audit logs, beside their own
 }
 
+// Of returns the report about some of the subjects alone.
+func (r *Report) Of(is func(Subject) bool) *Report {
+	of := *r
+	of.Permissions = lists.Filter(r.Permissions, func(i Item) bool { return is(i.Subject) })
+	of.Accounts = lists.Filter(r.Accounts, is)
+	of.Unknown = lists.Filter(r.Unknown, func(u Unknown) bool { return is(u.Subject) })
+	of.Users, of.Covered, of.Ways = nil, nil, nil
+	of.Summary, of.Findings = of.facts(), of.follows()
+	return &of
+}
+
 // Operator is what the report is about. All of it is empty for a tree.
 type Operator struct {
 	Name        string   `json:"name"` // of the ClusterServiceVersion, or what a person gave

@@ -234,6 +234,15 @@ func OfTree(ctx context.Context, t *tree.Tree, of review.TreeOptions, o Options)
 	if err != nil {
 		return nil, err
 	}
+	granted := &permissions.Report{}
+	if len(csvs) > 0 {
+		granted, err = permissions.Evaluate(permissions.Input{Objects: slices.Collect(w.All()), CSVs: csvs,
+			Namespace: of.Namespace})
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.granted = granted
 	for i := range csvs {
 		csv := &csvs[i]
 		if err := s.addInstalled(of.Name, csv, w.Conditions[csv.Namespace+"/"+csv.Name]); err != nil {

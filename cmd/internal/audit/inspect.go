@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
@@ -23,6 +25,7 @@ import (
 	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/permissions"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -47,7 +50,7 @@ type job struct {
 }
 
 // inspect reads a release. What cannot be read is an Error of the row.
-func (j job) inspect(ctx context.Context, o Options) *Inspected {
+func (j job) inspect(ctx context.Context, o Options, granted *permissions.Report) *Inspected {
 	r := j.release
 	x := &Inspected{Release: r, Target: o.target(), Row: Row{Source: r.place, Package: j.pkg.Name, Name: r.Name,
 		Version: r.Version, Channels: r.Channels, Head: r.Head, Deprecated: r.Deprecated, Matches: j.pkg.matches,
@@ -59,6 +62,7 @@ func (j job) inspect(ctx context.Context, o Options) *Inspected {
 		x.CSV = r.installed.ClusterServiceVersion
 		x.ofCSV(x.CSV)
 		x.Upgradeable = !r.held
+		x.ofTree(granted)
 	case r.open != nil:
 		err = x.read(ctx, r.open, o, true)
 	case r.bundle.Objects || o.Pull && r.bundle.Image != "":
@@ -177,6 +181,14 @@ func (x *Inspected) ofBundle(b *bundle.Bundle) error {
 	if err != nil {
 		return err
 	}
+	x.count(list)
+	for _, p := range b.DeclaredProperties() {
+		x.maxOpenShift(p.Type, p.Value)
+	}
+	return nil
+}
+
+func (x *Inspected) count(list []images.Image) {
 	pinned := map[string]bool{}
 	for _, i := range list {
 		if i.Pulled() {
@@ -190,10 +202,24 @@ func (x *Inspected) ofBundle(b *bundle.Bundle) error {
 			x.Images.Tag++
 		}
 	}
-	for _, p := range b.DeclaredProperties() {
-		x.maxOpenShift(p.Type, p.Value)
+}
+
+// ofTree evaluates what a tree grants to the accounts of an installed operator. Without a grant to one of them, it is
+// not known: the tree has not all of the cluster.
+func (x *Inspected) ofTree(granted *permissions.Report) {
+	installed := x.Release.installed
+	accounts := map[string]bool{}
+	for _, d := range x.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		accounts[cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default")] = true
 	}
-	return nil
+	of := granted.Of(func(s permissions.Subject) bool {
+		return s.Kind == rbacv1.ServiceAccountKind && s.Namespace == installed.Namespace && accounts[s.Name]
+	})
+	list, err := images.ListObjects([]*manifest.Object{installed.Object})
+	if x.Complete = len(of.Permissions) > 0 && err == nil; x.Complete {
+		x.count(list)
+		x.reach(of)
+	}
 }
 
 // maxOpenShift takes the property that holds back upgrades of OpenShift.
@@ -229,7 +255,13 @@ func (x *Inspected) render(ctx context.Context, b *bundle.Bundle, o Options) err
 		return err
 	}
 	state.Name = x.Name
-	x.State, x.Permissions = &state, state.Permissions
+	x.State = &state
+	x.reach(state.Permissions)
+	return nil
+}
+
+func (x *Inspected) reach(report *permissions.Report) {
+	x.Permissions = report
 	way := x.Permissions.Worst()
 	every := way != nil && way.Reaches == permissions.EveryRight
 	if every {
@@ -242,7 +274,6 @@ func (x *Inspected) render(ctx context.Context, b *bundle.Bundle, o Options) err
 		x.Reaches = append(x.Reaches, Reach{f.Risk, slices.Contains(f.Namespaces, permissions.Everywhere), f.Text})
 	}
 	x.Findings = append(x.Findings, x.Permissions.Findings...)
-	return nil
 }
 
 // fit notes what keeps the release from working in the cluster. These are findings only if somebody asks about a

@@ -51,7 +51,7 @@ func (s *Set) Each(ctx context.Context, want func(*Package, *Release) bool,
 		if ctx.Err() != nil {
 			return
 		}
-		j.found.list[j.slot] = j.inspect(ctx, s.options)
+		j.found.list[j.slot] = j.inspect(ctx, s.options, s.granted)
 		if j.found.open.Add(-1) == 0 {
 			list := j.found.list
 			j.found.list = nil // of the jobs, which stay until all are done

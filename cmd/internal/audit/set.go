@@ -33,10 +33,11 @@ type Options struct {
 
 // Set is what catalogs and directories hold.
 type Set struct {
-	Packages []*Package // by name, then source
-	Unread   []Unread   // bundles that cannot be read
-	metrics  Metrics    // of a tree
-	installs []string   // what the objects of a tree stand for
+	Packages []*Package          // by name, then source
+	Unread   []Unread            // bundles that cannot be read
+	metrics  Metrics             // of a tree
+	granted  *permissions.Report // what a tree grants
+	installs []string            // what the objects of a tree stand for
 	options  Options
 }
 
