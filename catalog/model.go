@@ -87,8 +87,8 @@ type dropped struct {
 	why   error
 }
 
-// Dropped returns why a release that is on disk is in no channel of its package, or nil. The release is a version or the
-// name of a bundle.
+// Dropped returns why a release that is on disk is in no channel of its package, or nil. The release is a version or
+// the name of a bundle.
 func (c *Catalog) Dropped(pkg, release string) error {
 	for _, d := range c.dropped {
 		if choice, err := d.whole.byVersion("", release); d.whole.Name == pkg && err == nil &&

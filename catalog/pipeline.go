@@ -57,7 +57,8 @@ func (c *Catalog) arrange(ctx context.Context, folders []*folder, o Options) {
 		if list := p.check(); len(list) > 0 {
 			c.refused = append(c.refused, p)
 			err, remedy := fmt.Errorf("%s: %s", list[0].File, list[0].said()), list[0].Hint
-			if p.dir != "" && !slices.ContainsFunc(folders, func(f *folder) bool { return f.dir == p.dir && f.pipeline }) &&
+			arranged := func(f *folder) bool { return f.dir == p.dir && f.pipeline }
+			if p.dir != "" && !slices.ContainsFunc(folders, arranged) &&
 				slices.ContainsFunc(p.Channels, func(ch *Channel) bool { return len(ch.Heads()) > 1 }) {
 				file := filepath.Join(p.dir, pipeline.File)
 				err = fmt.Errorf("%w, and there is no %s that says how they follow each other", err, file)

@@ -165,8 +165,8 @@ func (m *maker) checkUpgrades() error {
 			}
 		}
 		if !found {
-			return m.notAsked(pkg, fmt.Sprintf("an upgrade of package %s is asked for, and nothing asks for the package",
-				pkg))
+			return m.notAsked(pkg,
+				fmt.Sprintf("an upgrade of package %s is asked for, and nothing asks for the package", pkg))
 		}
 	}
 	return nil

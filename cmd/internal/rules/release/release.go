@@ -75,7 +75,7 @@ func Check(ctx context.Context, root string, o validate.Options, helm charts.Ren
 			continue
 		}
 		refused++
-		c.add(c.root, nil, []string{fmt.Sprintf("%s is refused: its rights and its place in catalogs are not judged", dir)})
+		c.add(c.root, nil, []string{dir + " is refused: its rights and its place in catalogs are not judged"})
 	}
 	if len(r.bundles) == 0 {
 		return nil, 0, &manifest.Error{File: filepath.ToSlash(r.root), Msg: "it has no bundle: no directory with " +
@@ -170,8 +170,8 @@ func (c *checker) newest(read []*opened) (list []*opened) {
 			}
 		}
 		if older > 0 {
-			c.add(c.root, nil, []string{fmt.Sprintf("the release of %s is %s: of %s only the place in the update graph counts",
-				last.bundle.Package, version(last), text.Count(older, "older bundle"))})
+			c.add(c.root, nil, []string{fmt.Sprintf("the release of %s is %s: of %s only the place in the update "+
+				"graph counts", last.bundle.Package, version(last), text.Count(older, "older bundle"))})
 		}
 	}
 	return list
@@ -227,8 +227,8 @@ func (c *checker) releases(x *opened) (clusters []fit.Cluster) {
 		}
 	}
 	if len(known) == 0 {
-		c.add(c.root, nil, []string{fmt.Sprintf("whether %s works is not asked: olmgen knows no release of OpenShift in %q",
-			x.bundle.CSV.Name, said)})
+		c.add(c.root, nil, []string{fmt.Sprintf("whether %s works is not asked: olmgen knows no release of OpenShift "+
+			"in %q", x.bundle.CSV.Name, said)})
 		return nil
 	}
 	ends := known[len(known)-1:]

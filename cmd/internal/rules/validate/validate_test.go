@@ -151,11 +151,14 @@ func TestBundle(t *testing.T) {
 		{"nothing", nil, nil},
 		{"a refusal, with its hint", []change{{csvFile, "kind: ClusterServiceVersion", "kind: Other"}}, []string{
 			"manifests: error: no ClusterServiceVersion (a bundle needs exactly one object of kind ClusterServiceVersion) " +
-				"[refused]"}},
+				"[refused]",
+			"    hint: mend this first: nothing else of the bundle is judged"}},
 		{"a refusal at a line", []change{{csvFile, "version: v1,", "version: v2,"}}, []string{
-			csvFile + `:19: error: spec.customresourcedefinitions.owned[0].version: the CustomResourceDefinition things.example.com (manifests/things.crd.yaml) has no version "v2" [refused]`}},
+			csvFile + `:19: error: spec.customresourcedefinitions.owned[0].version: the CustomResourceDefinition things.example.com (manifests/things.crd.yaml) has no version "v2" [refused]`,
+			"    hint: mend this first: nothing else of the bundle is judged"}},
 		{"a refusal, and the warnings before it", []change{{csvFile, "kind: ClusterServiceVersion", "kind: Other"}, {"manifests/notes.txt", "", "a: b: c"}}, []string{
 			"manifests: error: no ClusterServiceVersion (a bundle needs exactly one object of kind ClusterServiceVersion) [refused]",
+			"    hint: mend this first: nothing else of the bundle is judged",
 			"manifests/notes.txt: warning: left out: not YAML [layout]"}},
 		{"warnings of olmgen", []change{{csvFile, "  displayName: Op", "  displayname: Op\n  displayName: Op"}}, []string{
 			csvFile + ":10: warning: spec.displayname: not a field of a ClusterServiceVersion (did you mean displayName?): OLM takes it for that, and others drop it [unknown-field]"}},
@@ -239,7 +242,8 @@ func TestBundle(t *testing.T) {
 				"[api/crd]"}},
 		{"a CRD of wrong types", []change{{crdFile, "{type: object}", "{type: object, properties: [a]}"}}, []string{
 			crdFile + ":13: error: spec.versions[0].schema.openAPIV3Schema.properties: has the wrong type: a list, want a " +
-				"mapping [refused]"}},
+				"mapping [refused]",
+			"    hint: mend this first: nothing else of the bundle is judged"}},
 		{
 			"an account of the bundle that is the CSV's too",
 			[]change{{"manifests/sa.yaml", "", "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: default}\n"}},
