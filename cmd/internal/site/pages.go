@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/olmgen/olmgen/internal/document"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/document"
 	"github.com/olmgen/olmgen/output"
 )
 

@@ -63,7 +63,6 @@ func Check(ctx context.Context, root string, o validate.Options, helm charts.Ren
 	}
 	c := checker{ctx: ctx, root: r.root, options: o}
 	var read []*opened
-	refused := 0
 	for _, dir := range r.bundles {
 		watch.Step(ctx, "reading bundles", len(r.bundles))
 		x, err := c.open(dir)
@@ -72,10 +71,7 @@ func Check(ctx context.Context, root string, o validate.Options, helm charts.Ren
 		}
 		if x != nil {
 			read = append(read, x)
-			continue
 		}
-		refused++
-		c.add(c.root, nil, []string{dir + " is refused: its rights and its place in catalogs are not judged"})
 	}
 	if len(r.bundles) == 0 {
 		return nil, 0, &manifest.Error{File: filepath.ToSlash(r.root), Msg: "it has no bundle: no directory with " +
@@ -102,7 +98,7 @@ func Check(ctx context.Context, root string, o validate.Options, helm charts.Ren
 		c.add(of.root, found, looked)
 	}
 	findings.Sort(c.list)
-	return slices.Compact(c.list), len(newest) + refused, ctx.Err()
+	return slices.Compact(c.list), len(newest) + c.refused, ctx.Err()
 }
 
 type checker struct {
@@ -110,6 +106,7 @@ type checker struct {
 	root    string
 	options validate.Options
 	list    []findings.Finding
+	refused int // bundles that nothing else is said of
 }
 
 // opened is a bundle of the repository.
@@ -146,11 +143,13 @@ func (c *checker) open(dir string) (*opened, error) {
 		return nil, err
 	}
 	if err != nil && placeholder().MatchString(err.Error()) {
-		c.add(nil, []string{fmt.Sprintf("%s is not looked at: it is a template: %v", filepath.ToSlash(dir), err)})
+		c.add(c.root, nil, []string{fmt.Sprintf("%s is not looked at: it is a template: %v", filepath.ToSlash(dir), err)})
 		return nil, nil
 	}
 	if err != nil {
 		c.list = append(c.list, validate.Located(src, validate.Refused(err))...)
+		c.add(c.root, nil, []string{dir + " is refused: its rights and its place in catalogs are not judged"})
+		c.refused++
 		return nil, nil
 	}
 	return &opened{filepath.ToSlash(dir), src, b}, nil
