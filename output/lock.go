@@ -337,23 +337,21 @@ func (l locks) differences(old locks) (out []differing) {
 	return out
 }
 
-// checkOwner refuses to remove the files of another tree: the directory holds none of the packages that are rendered,
-// and comes from another RenderConfig or source. An operator dropped from its RenderConfig is no reason to refuse.
+// checkOwner refuses to remove the files of others: operators that this run does not render, and that come from a
+// RenderConfig or source that it does not have. An operator dropped from its RenderConfig is no reason to refuse; nor
+// is one dropped from a command line that has others of the directory.
 func checkOwner(name string, old, now []Source, removed int) error {
-	if removed == 0 || !otherOwner(old, now) {
+	strangers := slices.DeleteFunc(slices.Clone(old), func(s Source) bool {
+		return slices.ContainsFunc(now, func(n Source) bool { return s.pkg() == n.pkg() || s.origin() == n.origin() })
+	})
+	declared := slices.ContainsFunc(strangers, func(s Source) bool { return s.Config != "" })
+	if removed == 0 || len(now) == 0 || len(strangers) == 0 || len(strangers) < len(old) && !declared {
 		return nil
 	}
 	return refuseOption(option.Replace,
 		"name another directory, list the operators in one RenderConfig, or replace them",
-		"%s holds %s, and this run renders %s: %s would be removed", name, described(name, old), described(name, now),
-		text.Count(removed, "file"))
-}
-
-func otherOwner(old, now []Source) bool {
-	same := func(s Source) bool {
-		return slices.ContainsFunc(now, func(n Source) bool { return s.pkg() == n.pkg() || s.origin() == n.origin() })
-	}
-	return len(old) > 0 && len(now) > 0 && !slices.ContainsFunc(old, same)
+		"%s holds %s, and this run renders %s: %s would be removed", name, described(name, strangers),
+		described(name, now), text.Count(removed, "file"))
 }
 
 // pkg returns the package of a bundle. Older locks do not have it: then it is the name of the CSV without its version.

@@ -13,7 +13,7 @@ type WriteOptions struct {
 	Sources []Source
 	// Force overwrites and removes files of olmgen that were edited by hand. It does not touch files of others.
 	Force bool
-	// Replace removes the files of a directory that was made of other packages and of another source.
+	// Replace removes the files of other packages that another RenderConfig or source made.
 	Replace bool
 }
 
@@ -36,9 +36,9 @@ type Result struct {
 //
 // Write refuses, before it changes anything: paths that are not clean and relative or that clash; a file that olmgen
 // did not write, or a symbolic link, in place of a file or its directory; a file that was edited by hand, unless
-// o.Force is set; a dir that holds other packages of another source, unless o.Replace is set; the root of a file
-// system; a file system without locks; and a dir that another Write works on. Errors that a user can act on are of type
-// *manifest.HintError.
+// o.Force is set; a dir with other packages of another RenderConfig or source, unless o.Replace is set; the root of a
+// file system; a file system without locks; and a dir that another Write works on. Errors that a user can act on are of
+// type *manifest.HintError.
 func Write(dir string, files Files, o WriteOptions) (Result, error) {
 	return newDisk().update(dir, files, o)
 }

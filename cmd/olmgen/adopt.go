@@ -18,6 +18,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/internal/print"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/source"
 )
@@ -226,6 +227,9 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, dumps []strin
 	if f.output == output.Stdout {
 		file, dir = "olmgen.yaml", "."
 	}
+	if err := f.checkShared(cmd, file); err != nil {
+		return err
+	}
 	o := adopt.Options{File: filepath.Base(file), Dir: dir, Directory: f.directory, Sources: sources, To: f.to,
 		Dumps: dumps, Plan: filepath.ToSlash(f.plan)}
 	state, plan, err := f.planned(cmd, state, file, o)
@@ -275,6 +279,24 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, dumps []strin
 	case restarts > 0:
 		return &foundError{"the plan restarts the pods of " + text.Count(restarts, "Deployment") +
 			": the comparison lists why"}
+	}
+	return nil
+}
+
+// checkShared refuses to have a choice of the operators rendered to the directory of another RenderConfig: that has
+// the other operators, which the render would remove.
+func (f *adoptFlags) checkShared(cmd *cobra.Command, file string) error {
+	dir := inDirectory(filepath.Dir(file), f.directory)
+	sources, err := output.RecordedSources(dir)
+	if err != nil || given(cmd, "package", "namespace", "except") == "" {
+		return err
+	}
+	for _, s := range sources {
+		if s.Config != "" && s.Config != output.ConfigPath(dir, file) {
+			return manifest.WithHint(fmt.Errorf("%s is rendered from %s: %s, which has some of the operators, would "+
+				"remove the others", dir, filepath.Join(dir, filepath.FromSlash(s.Config)), file),
+				"name another directory with --directory")
+		}
 	}
 	return nil
 }
