@@ -227,9 +227,6 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, dumps []strin
 	if f.output == output.Stdout {
 		file, dir = "olmgen.yaml", "."
 	}
-	if err := f.checkShared(cmd, file); err != nil {
-		return err
-	}
 	o := adopt.Options{File: filepath.Base(file), Dir: dir, Directory: f.directory, Sources: sources, To: f.to,
 		Dumps: dumps, Plan: filepath.ToSlash(f.plan)}
 	state, plan, err := f.planned(cmd, state, file, o)
@@ -239,6 +236,9 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, dumps []strin
 	list := state.FindingsWith(sources)
 	printFindings(cmd, list)
 	data, err := adopt.Declare(state, o)
+	if err == nil {
+		err = f.checkShared(cmd, file)
+	}
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -18,8 +19,13 @@ import (
 	"github.com/olmgen/olmgen/source"
 )
 
-// filledValue refuses an empty value of any flag: most likely an unset variable of a shell.
-type filledValue struct{ pflag.Value }
+// filledValue refuses an empty value of any flag: most likely an unset variable of a shell. It refuses a second value of
+// a flag that names one input or output, of which the first would be passed over in silence.
+type filledValue struct {
+	pflag.Value
+	flag *pflag.Flag
+	once bool
+}
 
 var errEmptyValue = errors.New("is empty")
 
@@ -27,12 +33,19 @@ func (v filledValue) Set(s string) error {
 	if s == "" || v.Type() == "stringSlice" && slices.Contains(strings.Split(s, ","), "") {
 		return errEmptyValue
 	}
+	if v.once && v.flag.Changed {
+		return manifest.WithHint(fmt.Errorf("it is given twice, with %s before", v), "give one; run olmgen once for each")
+	}
 	return v.Value.Set(s)
 }
 
-// refuseEmpty has flags refuse empty values.
+// refuseEmpty has flags refuse empty values, and a second one where they take one file, directory or revision.
 func refuseEmpty(flags *pflag.FlagSet) {
-	flags.VisitAll(func(f *pflag.Flag) { f.Value = filledValue{f.Value} })
+	flags.VisitAll(func(f *pflag.Flag) {
+		of, _ := pflag.UnquoteUsage(f)
+		once := f.Value.Type() == "string" && slices.Contains([]string{"FILE", "DIR", "POLICY", "REVISION"}, of)
+		f.Value = filledValue{f.Value, f, once}
+	})
 }
 
 // flagError returns the error of usage for a flag that is unknown or has a wrong value.

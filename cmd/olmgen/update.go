@@ -26,6 +26,7 @@ import (
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/source"
 )
 
 type updateFlags struct {
@@ -192,6 +193,11 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 	}
 	if len(t.Faults) > 0 {
 		return nil, nil, t.Faults[0]
+	}
+	for _, x := range t.Strays {
+		if source.IsRenderConfig(filepath.FromSlash(x.File)) {
+			note(cmd, "%s is a RenderConfig, which this run does not update: olmgen update -f %s", x.File, x.File)
+		}
 	}
 	lock, err := f.lock()
 	if err != nil {

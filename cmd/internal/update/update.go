@@ -356,6 +356,9 @@ func repositoryOf(image string) (repository, rest string) {
 // Summary returns how many operators are in each status, on one line.
 func (p *Plan) Summary() string {
 	words := map[Status]string{Current: "up to date", Held: "held back", Left: "left alone"}
+	if len(p.Operators) == 0 {
+		return "no operators"
+	}
 	var parts []string
 	for _, s := range []Status{Updated, Current, Held, Withdrawn, Left} {
 		if n := lists.Count(p.Operators, func(o Operator) bool { return o.Status == s }); n > 0 {
