@@ -192,6 +192,9 @@ func (r *loader) load(ctx context.Context, l *loaded) error {
 		l.source.Digest = l.Bundle.Digest()
 	}
 	l.Options = c.options(l.group, l.index)
+	if ch := opened.Choice.Channel; ch != nil && b.Channel == "" && !b.ChannelOfCatalog {
+		l.Options.Channel, l.Options.ChannelOfCatalog = ch.Name, true
+	}
 	if l.Options.Properties == nil {
 		l.Options.Properties = opened.Properties
 	}
@@ -258,7 +261,7 @@ func (g Group) options(o *generate.Options) {
 }
 
 func (b Bundle) options(o *generate.Options) {
-	o.Config, o.Channel = b.Config, b.Channel
+	o.Config, o.Channel, o.ChannelOfCatalog = b.Config, b.Channel, b.ChannelOfCatalog
 	if i := b.Installed; i != nil {
 		o.Installed = true
 		o.Properties, _ = i.properties() // check has read them

@@ -59,6 +59,7 @@ func TestChannel(t *testing.T) {
 		name, byDefault string
 		channels        []string
 		asked, want     string
+		ofCatalog       bool
 		refused, warned string
 	}{
 		{name: "default", byDefault: "stable", channels: []string{"alpha", "stable"}, want: "stable"},
@@ -72,16 +73,19 @@ func TestChannel(t *testing.T) {
 		{name: "open", channels: []string{"alpha", "beta"}, refused: "is in channels alpha, beta, and the default channel is not one of them"},
 		{name: "open with another's default", byDefault: "stable", channels: []string{"alpha", "beta"}, refused: "is in channels alpha, beta"},
 		{name: "another than asked for", channels: []string{"alpha"}, asked: "stable", want: "stable", warned: "says that it is in channel alpha, not in channel stable"},
+		{name: "that of a catalog", channels: []string{"alpha"}, asked: "stable", ofCatalog: true, want: "stable"},
+		{name: "the default of a catalog", byDefault: "alpha", channels: []string{"alpha"}, ofCatalog: true},
+		{name: "the default of a catalog, open", channels: []string{"alpha", "beta"}, ofCatalog: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := inChannels(t, c.byDefault, c.channels...)
-			o := Options{Profile: ProfileSubscription, Namespace: "cache", Channel: c.asked, Subscription: fromCommunity}
+			o := Options{Profile: ProfileSubscription, Namespace: "cache", Channel: c.asked, ChannelOfCatalog: c.ofCatalog, Subscription: fromCommunity}
 			result, err := Render(b, o)
 			checkRefused(t, err, c.refused)
 			if err != nil {
 				return
 			}
-			if got := strings.Contains(lastData(result), "\n  channel: "+c.want+"\n"); got != (c.want != "") {
+			if got := strings.Contains(lastData(result), "\n  channel: "+c.want); got != (c.want != "") {
 				t.Errorf("want channel %q in\n%s", c.want, lastData(result))
 			}
 			warned := len(result.Warnings) > 0 && strings.Contains(result.Warnings[0].Msg, c.warned)
@@ -93,7 +97,7 @@ func TestChannel(t *testing.T) {
 			if result, err = Render(b, o); err != nil {
 				t.Fatal(err)
 			}
-			if got := strings.Contains(lastData(result), "\n      channels:\n      - "+c.want+"\n"); got != (c.want != "") {
+			if got := strings.Contains(lastData(result), "\n      channels:\n      - "+c.want); got != (c.want != "") {
 				t.Errorf("want channel %q in\n%s", c.want, lastData(result))
 			}
 		})

@@ -248,7 +248,7 @@ func (r *rendering) extensionChannels() []string {
 	switch {
 	case channel == "":
 		return nil
-	case len(problems) > 0 && r.options.Channel != "":
+	case len(problems) > 0 && r.options.Channel != "" && !r.options.ChannelOfCatalog:
 		r.fail(refuseOption(option.Channel, "leave it out: OLM v1 then takes all channels",
 			"OLM v1 refuses the channel name %q: %s", channel, text.Reason(problems)))
 	case len(problems) > 0:

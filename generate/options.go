@@ -101,7 +101,11 @@ type Options struct {
 	SharedAPIs []string
 
 	// of the Subscription or ClusterExtension; default: the bundle's default channel, else its only one
-	Channel      string
+	Channel string
+	// a catalog says the channel, whatever the bundle says; without one, a Subscription takes the catalog's default
+	// channel, and a ClusterExtension all
+	ChannelOfCatalog bool
+
 	Subscription SubscriptionOptions
 	Extension    ExtensionOptions
 

@@ -146,7 +146,7 @@ func subscription(r *rendering) {
 	r.fail(checkWord(option.Approval, "approval", o.Approval, approvals))
 	objectName := r.objectName(v1alpha1.SubscriptionKind, o.Name, option.Subscription)
 	channel := r.channel()
-	if channel == "" && len(r.bundle.Channels) > 1 {
+	if channel == "" && len(r.bundle.Channels) > 1 && !r.options.ChannelOfCatalog {
 		r.fail(refuseOption(option.Channel, "choose one", "%s is in %s, and the default channel is not one of them",
 			r.csv.Name, channelList(r.bundle.Channels)))
 	}
@@ -201,12 +201,14 @@ func about(e *manifest.Error, options ...manifest.Option) *manifest.Error {
 	return e
 }
 
-// channel returns the channel of the options, else the default channel if the bundle is in it, else the only channel of
-// the bundle, else "".
+// channel returns the channel of the options, else, if no catalog says it, the default channel if the bundle is in it,
+// else the only channel of the bundle, else "".
 func (r *rendering) channel() string {
 	channels := lists.SortedUnique(r.bundle.Channels)
 	asked, byDefault := r.options.Channel, r.bundle.DefaultChannel
 	switch {
+	case r.options.ChannelOfCatalog:
+		return asked
 	case asked != "":
 		if len(channels) > 0 && !slices.Contains(channels, asked) {
 			r.warnInstallation("%s says that it is in %s, not in channel %s", r.csv.Name, channelList(channels), asked)

@@ -191,8 +191,18 @@ func (o *Operator) meets(value any) bool {
 	return false
 }
 
-// checkDependants refuses to take an operator away that another Subscription needs: OLM would install it again.
+// checkDependants refuses to take an operator away that another Subscription needs or is for: OLM would install it
+// again.
 func (d *departure) checkDependants() error {
+	for _, sub := range d.state.subscriptions {
+		for _, o := range d.operators {
+			if o.Subscription != nil && o.Subscription != sub.Subscription && o.Package == sub.Spec.Package &&
+				o.Group.Namespace == sub.object.Namespace {
+				return manifest.WithHint(fmt.Errorf("%s stays, and is for package %s too: OLM would install %s again",
+					sub.object.Identity(), o.Package, o.CSV.Name), "delete it, and dump again")
+			}
+		}
+	}
 	for _, other := range d.state.notAdopted() {
 		for _, o := range d.operators {
 			if other.Group.Namespace != o.Group.Namespace || other.Subscription == nil {
@@ -214,6 +224,14 @@ func (s *State) waiting(groups map[string]*Group) {
 			continue
 		}
 		installed := sub.Status.InstalledCSV
+		if first := s.installer(sub); first != nil {
+			why := oneLine(fmt.Sprintf("%s has installed %s too", first.subscription(), installed))
+			s.Waiting = append(s.Waiting, oneLine(sub.object.Identity()+": package "+sub.Spec.Package+": "+why+"."))
+			first.Group.Waiting = append(first.Group.Waiting, sub.object.Name)
+			s.report("second-subscription", findings.Warning, sub.object, "status.installedCSV",
+				why+", so this one is left out", "delete one of the two, and dump again")
+			continue
+		}
 		if s.Dump.Get(v1alpha1.ClusterServiceVersionKind, sub.object.Namespace, installed) != nil {
 			continue // another finding says why it is left out
 		}
@@ -230,6 +248,14 @@ func (s *State) waiting(groups map[string]*Group) {
 		}
 		s.report("no-csv", level, sub.object, "status.installedCSV", "it has installed "+what, hint)
 	}
+}
+
+// installer returns the operator that a Subscription says it has installed, if another one has installed it; or nil.
+func (s *State) installer(sub *subscription) *Operator {
+	return lists.Find(s.installed, func(o *Operator) bool {
+		return o.Subscription != nil && o.Group.Namespace == sub.object.Namespace &&
+			o.CSV.Name == sub.Status.InstalledCSV
+	})
 }
 
 func (o *Operator) state() string {

@@ -169,6 +169,8 @@ func TestCheckDependants(t *testing.T) {
 		{"one that needs it", needy, true},
 		{"one that does not", tug("harbour"), false},
 		{"one of another namespace", bay, false},
+		{"a second Subscription for it", []map[string]any{item("Subscription", "harbour/x", `spec: {name: ferry}`)}, true},
+		{"a Subscription for it in another namespace", []map[string]any{item("Subscription", "bay/x", `spec: {name: ferry}`)}, false},
 		{"one without Subscription", dropped(slices.Clone(needy), "Subscription", "tug-sub"), false},
 	} {
 		s := mustSelect(t, cluster(t, ferry(), c.other), "ferry")

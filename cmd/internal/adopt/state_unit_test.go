@@ -166,6 +166,8 @@ func TestReadFindings(t *testing.T) {
 		{"a CSV without a group", add(moved(tug("bay"), "bay")...), []string{"no-group error ClusterServiceVersion bay/tug.v1.0.0: namespace bay has no OperatorGroup"}},
 		{"no catalog", append(dropped(slices.Clone(whole), "CatalogSource", "olm/cat"), item("CatalogSource", "olm/other", `{}`)), []string{"no-catalog warning" + csv + ": CatalogSource olm/cat, which its Subscription names, is gone"}},
 		{"a CSV that the dump lacks", add(item("Subscription", "harbour/x", `{spec: {name: x}, status: {installedCSV: x.v1}}`)), []string{"no-csv error Subscription harbour/x: it has installed x.v1, which the dump does not have"}},
+		{"a second Subscription of a CSV", add(item("Subscription", "harbour/x", `{spec: {name: ferry}, status: {installedCSV: ferry.v1.0.0}}`)),
+			[]string{"second-subscription warning Subscription harbour/x: Subscription harbour/ferry-sub has installed ferry.v1.0.0 too, so this one is left out"}},
 		{"a CRD of an operator that is gone", add(crd("boats", "1: harbour/tug.v1.0.0", "2: dock/ferry.v1.0.0")), []string{"orphaned-crd warning CustomResourceDefinition boats: ClusterServiceVersion harbour/tug.v1.0.0, which installed it, is gone"}},
 		{"a CRD of an earlier version too", add(crd("boats", "1: harbour/tug.v1.0.0", "2: harbour/ferry.v0.9.0")), nil},
 		{"a CRD of a CSV that is left out", add(append(moved(tug("bay"), "bay"), crd("boats", "1: bay/tug.v1.0.0"))...), []string{"no-group error ClusterServiceVersion bay/tug.v1.0.0"}},
