@@ -28,6 +28,7 @@ var VerifyRules = []findings.Rule{
 	{ID: "immutable", Text: "The API server refuses to change the field"},
 	{ID: "left-in-cluster", Text: "Only the cluster has the field: server-side apply leaves it there, and Git " +
 		"does not have it"},
+	{ID: "no-namespace", Text: "The cluster does not have the namespace of the object: the API server refuses it"},
 	{ID: "not-in-dump", Text: "The dump lacks the kind of the object, so that nothing is known about it"},
 	{ID: "not-in-file", Text: "The cluster has an operator of which nothing is rendered"},
 	{ID: "only-in-cluster", Text: "The object has OLM's marks and is not rendered"},
@@ -144,6 +145,8 @@ func (c *Compared) oneSided() findings.Finding {
 	case c.Verdict == ClusterOnly:
 		return c.finding("only-in-cluster", findings.Warning, "", c.Reason,
 			"it stays until somebody deletes it; nothing that is rendered needs it")
+	case c.refused:
+		return c.finding("no-namespace", findings.Error, "", c.Reason, "make the namespace first, or do not render it")
 	case c.harm:
 		return c.finding(restartRule, findings.Error, "", "the cluster has no such Deployment: applying starts its "+
 			"pods", "")
@@ -206,7 +209,7 @@ func (v *Verification) short(list []findings.Finding) *document.Document {
 	object := func(f findings.Finding) string { return f.Object }
 	remark("restarts", valuesOf(list, restartRule, object))
 	remark("loses a right", valuesOf(list, rightRule, object))
-	remark("refused", valuesOf(list, "immutable", object))
+	remark("refused", slices.Concat(valuesOf(list, "immutable", object), valuesOf(list, "no-namespace", object)))
 	remark("created", v.named(func(c Compared) bool { return c.Verdict == RenderedOnly }))
 	remark("changed", v.named(func(c Compared) bool { return c.Verdict == Differs }))
 	remark("only in the cluster", v.named(func(c Compared) bool { return c.Verdict == ClusterOnly }))

@@ -123,6 +123,7 @@ func Read(d *dump.Dump) (*State, error) {
 	for _, o := range s.All() {
 		s.checkOperator(o)
 	}
+	s.checkTargets()
 	s.checkCRDs()
 	findings.Sort(s.Findings)
 	return s, nil
@@ -326,6 +327,21 @@ func (s *State) checkDump() {
 	}
 }
 
+// lacks reports whether the dump has namespaces, and not this one.
+func (s *State) lacks(namespace string) bool {
+	return namespace != "" && s.Dump.Has("Namespace") && s.Dump.Get("Namespace", "", namespace) == nil
+}
+
+func (s *State) checkTargets() {
+	for _, g := range s.Groups {
+		if gone := lists.Filter(g.Targets, s.lacks); len(gone) > 0 {
+			s.report("no-namespace", findings.Warning, g.Object, "spec.targetNamespaces", "targets "+text.And(gone)+
+				", which the dump does not have: the API server refuses what is rendered there",
+				"make the namespace, or take it out of the group, and dump again")
+		}
+	}
+}
+
 func (s *State) checkOperator(o *Operator) {
 	if o.CSV.Status.Phase != v1alpha1.CSVPhaseSucceeded {
 		s.report("not-succeeded", findings.Warning, o.Object, "status.phase",
@@ -402,6 +418,7 @@ var Rules = []findings.Rule{
 	{ID: "no-catalog", Text: "The CatalogSource of a Subscription is gone"},
 	{ID: "no-csv", Text: "A Subscription that has installed nothing is not adopted"},
 	{ID: "no-group", Text: "A CSV whose namespace has no OperatorGroup is not adopted"},
+	{ID: "no-namespace", Text: "A namespace that an OperatorGroup targets is not in the dump"},
 	{ID: "no-subscription", Text: "Nobody knows the channel and the catalog of a CSV without Subscription"},
 	{ID: "not-succeeded", Text: "An installation that has not succeeded may be incomplete"},
 	{ID: "orphaned-crd", Text: "A CRD of an operator that is gone is not adopted"},

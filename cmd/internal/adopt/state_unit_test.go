@@ -138,7 +138,7 @@ func TestWebhookNames(t *testing.T) {
 
 // Each finding is about one object, as bad as it is for somebody who adopts.
 func TestReadFindings(t *testing.T) {
-	whole := slices.Concat(ferry(), []map[string]any{item("Namespace", "harbour", `{}`), item("CatalogSource", "olm/cat", `{}`),
+	whole := slices.Concat(ferry(), []map[string]any{item("Namespace", "harbour", `{}`), item("Namespace", "pier", `{}`), item("CatalogSource", "olm/cat", `{}`),
 		item("ServiceAccount", "harbour/a", `{}`), item("Role", "harbour/a", `{}`), item("RoleBinding", "harbour/a", `{}`), item("ClusterRole", "a", `{}`),
 		item("ClusterRoleBinding", "a", `{}`), item("Deployment", "harbour/a", `{}`), item("CustomResourceDefinition", "a", `{}`),
 		item("InstallPlan", "harbour/a", `status: {bundleLookups: [{identifier: ferry.v1.0.0, path: "quay.io/f@sha256:0"}]}`)})
@@ -156,7 +156,7 @@ func TestReadFindings(t *testing.T) {
 	}{
 		{"nothing", whole, nil},
 		{"no ServiceAccounts", dropped(slices.Clone(whole), "ServiceAccount", "a"), []string{"missing-kinds note : the dump has no ServiceAccount"}},
-		{"no Namespaces", dropped(slices.Clone(whole), "Namespace", "harbour"), []string{"missing-kinds warning : the dump has no Namespace"}},
+		{"no Namespaces", dropped(dropped(slices.Clone(whole), "Namespace", "harbour"), "Namespace", "pier"), []string{"missing-kinds warning : the dump has no Namespace"}},
 		{"a Secret", add(item("Secret", "harbour/s", `{}`)), []string{"secrets warning : the dump has 1 Secret"}},
 		{"a group without operators", add(empty), []string{"empty-group note OperatorGroup dock/og"}},
 		{"a group that waits", add(empty, item("Subscription", "dock/x", `spec: {name: x}`)), []string{"no-csv warning Subscription dock/x: it has installed nothing: state unknown"}},
@@ -166,6 +166,8 @@ func TestReadFindings(t *testing.T) {
 		{"a CSV without a group", add(moved(tug("bay"), "bay")...), []string{"no-group error ClusterServiceVersion bay/tug.v1.0.0: namespace bay has no OperatorGroup"}},
 		{"no catalog", append(dropped(slices.Clone(whole), "CatalogSource", "olm/cat"), item("CatalogSource", "olm/other", `{}`)), []string{"no-catalog warning" + csv + ": CatalogSource olm/cat, which its Subscription names, is gone"}},
 		{"a CSV that the dump lacks", add(item("Subscription", "harbour/x", `{spec: {name: x}, status: {installedCSV: x.v1}}`)), []string{"no-csv error Subscription harbour/x: it has installed x.v1, which the dump does not have"}},
+		{"a target that is not there", append(dropped(slices.Clone(whole), "OperatorGroup", "og"), item("OperatorGroup", "harbour/og", `spec: {targetNamespaces: [nowhere]}`)),
+			[]string{"no-namespace warning OperatorGroup harbour/og: targets nowhere, which the dump does not have: the API server refuses what is rendered there"}},
 		{"a second Subscription of a CSV", add(item("Subscription", "harbour/x", `{spec: {name: ferry}, status: {installedCSV: ferry.v1.0.0}}`)),
 			[]string{"second-subscription warning Subscription harbour/x: Subscription harbour/ferry-sub has installed ferry.v1.0.0 too, so this one is left out"}},
 		{"a CRD of an operator that is gone", add(crd("boats", "1: harbour/tug.v1.0.0", "2: dock/ferry.v1.0.0")), []string{"orphaned-crd warning CustomResourceDefinition boats: ClusterServiceVersion harbour/tug.v1.0.0, which installed it, is gone"}},

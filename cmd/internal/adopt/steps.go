@@ -94,6 +94,7 @@ func (p *planner) values() map[string]any {
 		"Stop": p.stop(), "Start": p.start(),
 		"Warnings": p.plan.Warnings, "Harm": p.harm(), "Bringers": p.state.bringers(operators), "Foreign": p.foreign(),
 		"Refused": p.result.named(func(c Compared) bool { return len(c.Immutable) > 0 }),
+		"Nowhere": p.result.named(func(c Compared) bool { return c.refused }),
 		"Orphans": p.result.named(func(c Compared) bool { return strings.HasPrefix(c.Reason, orphanOf) }),
 		"Secrets": lists.Map(p.list("certificates").Rows, func(row string) string {
 			words := strings.Fields(row)

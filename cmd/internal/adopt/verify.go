@@ -48,6 +48,7 @@ type Compared struct {
 	object  *dump.Object // only its names if it is only rendered
 	live    bool         // only in the cluster: OLM or the operator still needs it
 	harm    bool         // only rendered: it would start pods
+	refused bool         // only rendered: its namespace is not there
 	unknown bool         // the dump lacks the kind
 }
 
@@ -302,7 +303,10 @@ func (v *verifier) onlyRendered(o normalize.Object) Compared {
 	ns, _ := labels[olm.LabelOwnerNamespace].(string)
 	promoted := strings.HasPrefix(kind, "Cluster") && labels[olm.LabelOwnerKind] == "ClusterServiceVersion" &&
 		v.Dump.Get(strings.TrimPrefix(kind, "Cluster"), ns, object.Name) != nil
+	namespace := (&dump.Object{Kind: "Namespace", Name: object.Namespace}).Key()
 	switch {
+	case v.lacks(object.Namespace) && v.rendered[namespace] == nil:
+		c.Reason, c.refused = "the cluster has no namespace "+object.Namespace+": the API server refuses it", true
 	case kind == "Secret":
 		c.Reason, c.unknown = "Secrets are not read, so it is not known", true
 	case !slices.ContainsFunc(dump.Kinds, func(k dump.Kind) bool { return k.Kind == kind }) && !v.Dump.Has(kind):

@@ -201,9 +201,10 @@ func TestOnlyRendered(t *testing.T) {
 			creates + ", and gives back: ServiceAccount harbour/a gains, in pier: core: get pods", findings.Warning, "only-rendered"},
 		{"a promoted Role", "ClusterRole", "source", labels(csv), byChance, findings.Note, "chance"},
 		{"a ClusterRole of no Role", "ClusterRole", "x", labels(csv), creates, findings.Warning, "only-rendered"},
+		{"an object without its namespace", "Role", "nowhere/x", labels(`olm.copiedFrom: harbour`), "the cluster has no namespace nowhere: the API server refuses it", findings.Error, "no-namespace"},
 		{"a ClusterRole of a group", "ClusterRole", "source", labels(`olm.owner: og, olm.owner.kind: OperatorGroup, olm.owner.namespace: harbour`), creates, findings.Warning, "only-rendered"},
 	} {
-		s := cluster(t, ferry(), []map[string]any{item("Role", "harbour/source", `{}`), item("RoleBinding", "harbour/source", `{}`), item("ClusterRole", "other", `{}`),
+		s := cluster(t, ferry(), []map[string]any{item("Namespace", "harbour", `{}`), item("Namespace", "pier", `{}`), item("Role", "harbour/source", `{}`), item("RoleBinding", "harbour/source", `{}`), item("ClusterRole", "other", `{}`),
 			item("Role", "pier/pods", pods), item("Deployment", "harbour/ferry", `metadata: {labels: {a: b}}`), item("ConfigMap", "harbour/y", `{}`),
 			{"apiVersion": "monitoring.coreos.com/v1", "kind": "ServiceMonitor", "metadata": map[string]any{"name": "y", "namespace": "x"}}})
 		v := s.Verify([]map[string]any{item(c.kind, c.name, c.fields)})
