@@ -90,6 +90,9 @@ func (c *Config) checkOptions() error {
 						"copy the annotation operatorframework.io/properties of the CSV", "is not JSON: %v", err)
 				}
 			}
+			if list := at(i, j, "descoped.bindNamespaces"); c.has(list) && len(b.Descoped.BindNamespaces) == 0 {
+				return c.errorf(list, "name a namespace; bindNone binds the operator nowhere", "is empty")
+			}
 			var bad *generate.Error
 			if err := c.options(i, j).CheckDescoped(); errors.As(err,
 				&bad) && b.withDefaults(c.Defaults).Profile == generate.ProfileDescoped {

@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/views"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // Descoped holds the options of ProfileDescoped. They are decisions of the administrator.
@@ -121,9 +122,12 @@ func (o Options) CheckDescoped() error {
 			"target namespaces are those of an OperatorGroup, and none is given").with(option.BindNamespaces,
 			option.OperatorGroup)
 	case grouped && (d.BindAll || len(d.BindNamespaces) > 0):
-		return refuse("leave out the OperatorGroup, or where else the operator is bound",
-			"the namespaces of OperatorGroup %q decide where the operator is bound", o.OperatorGroup).
-			with(option.OperatorGroup, option.BindNamespaces, option.BindAll)
+		other := manifest.Option(option.BindNamespaces)
+		if d.BindAll {
+			other = option.BindAll
+		}
+		return refuseOption(option.OperatorGroup, "leave out the name of the group, or where else the operator is bound",
+			"the namespaces of OperatorGroup %q decide where the operator is bound", o.OperatorGroup).with(other)
 	case d.BindNone && (d.binds() || grouped):
 		return refuseOption(option.BindNone, "leave it out", "another option says where the operator is bound")
 	case d.BindCluster && (d.BindAll || grouped && len(o.TargetNamespaces) == 0):

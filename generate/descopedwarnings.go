@@ -29,6 +29,11 @@ func descopedWarnings(r *rendering) {
 		r.warnClusterRules(a)
 		r.warnOwnNamespace(a)
 	}
+	if o := r.options; o.OperatorGroup != "" && len(o.TargetNamespaces) == 0 {
+		r.notes = append(r.notes, manifest.Message{Options: []manifest.Option{option.OperatorGroup},
+			Msg: fmt.Sprintf("the operator is bound in all namespaces, because OperatorGroup %q is named and has no "+
+				"target namespaces", o.OperatorGroup)})
+	}
 	r.warnStatus()
 	r.noteStatus()
 	r.noteAggregation()

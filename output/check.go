@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -206,6 +207,19 @@ func (d differing) diff() Difference {
 	if len(hunks) == 0 || slices.Contains([]State{StateDir, StateLink, StateInLink, StateInFile}, d.State) {
 		return d.Difference
 	}
+	b := bytes.NewBuffer(d.header())
+	for _, h := range hunks {
+		fmt.Fprintf(b, "@@ -%s +%s @@\n", lines(h.LineNoX, h.EndLineNoX), lines(h.LineNoY, h.EndLineNoY))
+		for _, e := range h.Edits {
+			writeEdit(b, e)
+		}
+	}
+	d.Diff = b.Bytes()
+	return d.Difference
+}
+
+// header returns the lines with the names of both sides.
+func (d Difference) header() []byte {
 	from, to := "a/"+d.Path, "b/"+d.Path
 	switch d.State {
 	case StateMissing:
@@ -213,16 +227,17 @@ func (d differing) diff() Difference {
 	case StateLeftOver:
 		to = "/dev/null"
 	}
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "--- %s\n+++ %s\n", from, to)
-	for _, h := range hunks {
-		fmt.Fprintf(&b, "@@ -%s +%s @@\n", lines(h.LineNoX, h.EndLineNoX), lines(h.LineNoY, h.EndLineNoY))
-		for _, e := range h.Edits {
-			writeEdit(&b, e)
-		}
+	return fmt.Appendf(nil, "--- %s\n+++ %s\n", from, to)
+}
+
+// Below returns the difference with dir, slash-separated, before its path: that of a file below a directory above.
+func (d Difference) Below(dir string) Difference {
+	hunks, ok := bytes.CutPrefix(d.Diff, d.header())
+	d.Path = strings.TrimPrefix(path.Join(dir, d.Path), "/")
+	if ok {
+		d.Diff = append(d.header(), hunks...)
 	}
-	d.Diff = b.Bytes()
-	return d.Difference
+	return d
 }
 
 func writeEdit(b *bytes.Buffer, e textdiff.Edit[[]byte]) {

@@ -163,20 +163,19 @@ func (f *renderFlags) deliverAll(cmd *cobra.Command, all []declaration, results 
 			return err
 		}
 	}
-	var found *foundError
+	var stale []string
 	for i := range all {
-		err := each[i].finish(cmd, results[i])
-		if errors.As(err, &found) && i < len(all)-1 {
+		var found *foundError
+		switch err := each[i].finish(cmd, results[i]); {
+		case len(all) > 1 && errors.As(err, &found):
 			tell(cmd, "%v", err)
-		} else if err != nil && !errors.As(err, &found) {
+			stale = append(stale, all[i].output)
+		case err != nil:
 			return err
 		}
 	}
-	if found != nil && len(all) > 1 {
-		return &foundError{"files are not as rendered"}
-	}
-	if found != nil {
-		return found
+	if len(stale) > 0 {
+		return &foundError{"files are not as rendered in " + text.And(stale)}
 	}
 	return nil
 }

@@ -176,6 +176,9 @@ func (f *renderFlags) compare(cmd *cobra.Command, files output.Files, sources []
 	}
 	for _, d := range differences {
 		tell(cmd, "%s: %s", filepath.Join(f.output, filepath.FromSlash(d.Path)), d.State)
+		if len(f.files) > 1 { // or else nobody knows which directory it is in
+			d = d.Below(filepath.ToSlash(f.output))
+		}
 		text := d.Diff
 		if f.check == checkNames {
 			text = []byte(d.Path + "\n")

@@ -191,6 +191,7 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (comparison, erro
 	for _, name := range tree.ChangedTemplates(sides[0].tree, sides[1].tree) {
 		say(cmd, findings.Note, "", "%s changes, and is not read: a template, or no YAML", name)
 	}
+	configs := tree.ChangedConfigs(sides[0].tree, sides[1].tree)
 	known, undecided := review.Known([2]*tree.Tree{sides[0].tree, sides[1].tree})
 	changed, alike := tree.Broken(known[0], known[1])
 	options.Unbuilt = lists.Map(changed, (*manifest.Error).Error)
@@ -199,6 +200,17 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (comparison, erro
 		f.roots.say(cmd, old, cmp.Or(now, old), changed)
 	}
 	sides[0].tree, sides[1].tree, options.Undecided = known[0], known[1], undecided
+	report, err := f.compareKnown(cmd, sides, on, options)
+	if err == nil && !report.Meets(compare.AnyDifference) {
+		for _, name := range configs {
+			say(cmd, findings.Note, "olmgen render -f "+name+" renders it", "%s changes, and nothing that it renders to", name)
+		}
+	}
+	return report, err
+}
+
+func (f *diffFlags) compareKnown(cmd *cobra.Command, sides [2]side, on review.TreeOptions, options compare.Options) (
+	comparison, error) {
 	if !slices.ContainsFunc(sides[:], func(s side) bool { return s.tree == nil && !s.Empty }) { // both are trees
 		pairs := review.ClusterPairs([2]*tree.Tree{sides[0].tree, sides[1].tree})
 		if len(pairs) > 1 {

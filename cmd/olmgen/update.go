@@ -26,7 +26,6 @@ import (
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
-	"github.com/olmgen/olmgen/source"
 )
 
 type updateFlags struct {
@@ -124,7 +123,7 @@ func (f *updateFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := unreadError(inCluster.Unread); err != nil {
 		return err
 	}
-	return f.conclude(cmd, plan)
+	return f.conclude(cmd, plan, report)
 }
 
 // planConfig plans the update of a RenderConfig, and compares what it renders to.
@@ -194,10 +193,8 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 	if len(t.Faults) > 0 {
 		return nil, nil, t.Faults[0]
 	}
-	for _, x := range t.Strays {
-		if source.IsRenderConfig(filepath.FromSlash(x.File)) {
-			note(cmd, "%s is a RenderConfig, which this run does not update: olmgen update -f %s", x.File, x.File)
-		}
+	for _, c := range t.Configs {
+		note(cmd, "%s is a RenderConfig, which this run does not update: olmgen update -f %s", c.Name, c.Name)
 	}
 	lock, err := f.lock()
 	if err != nil {
@@ -266,7 +263,7 @@ func (f *updateFlags) lock() (*pin.Lock, error) {
 
 const mostFiles = 5
 
-func (f *updateFlags) conclude(cmd *cobra.Command, plan *updating.Plan) error {
+func (f *updateFlags) conclude(cmd *cobra.Command, plan *updating.Plan, report *updating.Report) error {
 	summary := plan.Summary()
 	files := lists.Map(plan.Files, func(file updating.File) string { return file.Name })
 	switch {
@@ -282,6 +279,12 @@ func (f *updateFlags) conclude(cmd *cobra.Command, plan *updating.Plan) error {
 	if plan.Unknown > 0 {
 		return manifest.WithHint(fmt.Errorf("%s; %d unknown", summary, plan.Unknown),
 			"the lines with \"not known\" say why; --catalog has the content of a catalog")
+	}
+	reviews := append(lists.Map(report.Reviews, func(m review.OperatorMove) *compare.Report { return m.Diff }),
+		report.Changes)
+	if slices.ContainsFunc(reviews, func(r *compare.Report) bool { return r != nil && r.Meets(compare.OLMRefuses) }) {
+		return &foundError{summary + "; do not merge it as it is: OLM or the API server would refuse it, or an " +
+			"operator would fail"}
 	}
 	if plan.Held() {
 		return &foundError{summary}

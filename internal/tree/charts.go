@@ -348,6 +348,11 @@ func ChangedTemplates(old, now *Tree) []string {
 	return changed(old, now, func(t *Tree) []Chart { return t.left })
 }
 
+// ChangedConfigs returns the RenderConfigs that differ in two trees, as ChangedCharts.
+func ChangedConfigs(old, now *Tree) []string {
+	return changed(old, now, func(t *Tree) []Chart { return t.Configs })
+}
+
 func changed(old, now *Tree, parts func(*Tree) []Chart) (changed []string) {
 	type pair [2]string
 	pairs := map[string]pair{}

@@ -87,6 +87,7 @@ type Tree struct {
 	paths     []string          // of Read, in messages
 	base      string            // the first of them, absolute
 	Charts    []Chart           // of helm, without those in others, by name
+	Configs   []Chart           // RenderConfigs: files that are rendered to others
 	Templated []*manifest.Error // what is applied and not known: templates of controllers, charts, other repositories
 
 	explored   *explorer
@@ -177,6 +178,7 @@ type result struct {
 	stray       *manifest.Error // about them
 	templated   []*manifest.Error
 	reference   bool // of kube-compare
+	config      bool // a RenderConfig
 	skipped     string
 	digest      [sha256.Size]byte // of a file that was skipped, and of all where another tree is compared
 	docs        []*manifest.Document
@@ -200,6 +202,9 @@ func collect(files []file, results []result) *Tree {
 			t.left = append(t.left, Chart{Name: files[i].name, Digest: func() string { return string(r.digest[:]) }})
 		default:
 			t.Files++
+		}
+		if r.config {
+			t.Configs = append(t.Configs, Chart{Name: files[i].name, Digest: func() string { return string(r.digest[:]) }})
 		}
 		if r.reference {
 			t.references = append(t.references, path.Dir(files[i].name))
@@ -322,6 +327,7 @@ func (f file) parse(data []byte, same []*manifest.Document, limits manifest.Limi
 				r.objects = append(r.objects, o)
 			default:
 				r.addStray(o.Line)
+				r.config = r.config || o.Kind == "RenderConfig"
 			}
 		}
 	}
