@@ -83,7 +83,8 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	before := *old.Permissions
 	before.Permissions = renamed(before.Permissions, r.Renamed, pairs)
 	d := permissions.Compare(&before, now.Permissions, ownerOf(pairs))
-	r.Permissions = slices.Concat(d.Permissions, permissions.CompareRoles(old.Roles, now.Roles))
+	r.Permissions = slices.Concat(d.Permissions, permissions.CompareRoles(old.Roles, now.Roles,
+		before.Permissions, now.Permissions.Permissions))
 	r.Users = d.Users
 	r.facts = d.Facts
 	r.several = len(lists.Set(slices.Concat(before.Permissions, now.Permissions.Permissions),

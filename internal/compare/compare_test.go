@@ -154,6 +154,10 @@ func TestUnboundRoles(t *testing.T) {
 		{"rewritten", role("get, list"), role("list, get, get"), ""},
 		{"bound now", role("get"), account("a", "get"), "gained a get secrets\ninfo object added :  -> \n"},
 		{"a new role", "# nothing\n", role("get"), "gained a get secrets\n"},
+		{"a new role with what an account had", account("a", "get, list"), strings.ReplaceAll(role("list"), "name: a", "name: b"), "lost a get,list secrets\ninfo object removed :  -> \n"},
+		{"a new role with more than an account had", account("a", "get"), strings.ReplaceAll(role("list"), "name: a", "name: b"),
+			"lost a get secrets\ngained b list secrets\ninfo object removed :  -> \n"},
+		{"a new role with what an account still has", account("a", "get"), account("a", "get") + "---\n" + strings.ReplaceAll(role("get"), "name: a", "name: b"), "gained b get secrets\n"},
 	} {
 		r := compared(t, tree(t, c.old), tree(t, c.now))
 		if d := cmp.Diff(c.want, lines(r)); d != "" {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	rbacv1 "k8s.io/api/rbac/v1"
+
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
@@ -52,10 +54,21 @@ func isAggregated(r *rbac.Role) bool {
 // IsRole reports whether a subject is a role that nothing binds.
 func (s Subject) IsRole() bool { return s.Kind == "ClusterRole" || s.Kind == "Role" }
 
-// CompareRoles returns what unbound roles gain and lose, apart from those that the other release binds.
-func CompareRoles(old, now Roles) []Item {
+// CompareRoles returns what unbound roles gain and lose, apart from those that the other release binds. What an account
+// had before, and has in fewer places now, is no gain of a role. before and after are the items of accounts.
+func CompareRoles(old, now Roles, before, after []Item) []Item {
 	known := func(items []Item, other Roles) []Item {
 		return slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return other.Bound[i.Subject] })
 	}
-	return newComparison(known(old.Items, now), known(now.Items, old), now.scopes, nil).items()
+	has := lists.Group(after, subjectOfItem)
+	accounts := lists.Groups(before, subjectOfItem)
+	return slices.DeleteFunc(newComparison(known(old.Items, now), known(now.Items, old), now.scopes, nil).items(),
+		func(i Item) bool {
+			taken := func(had []Item) bool {
+				s := had[0].Subject
+				return s.Kind == rbacv1.ServiceAccountKind && len(uncovered([]Item{i}, had, Gained)) == 0 &&
+					len(uncovered([]Item{i}, has[s], Gained)) > 0
+			}
+			return i.Change == Gained && slices.ContainsFunc(accounts, taken)
+		})
 }
