@@ -127,7 +127,8 @@ func (o Options) CheckDescoped() error {
 			other = option.BindAll
 		}
 		return refuseOption(option.OperatorGroup, "leave out the name of the group, or where else the operator is bound",
-			"the namespaces of OperatorGroup %q decide where the operator is bound", o.OperatorGroup).with(other)
+			"the namespaces of OperatorGroup %q decide where the operator is bound", o.OperatorGroup).
+			with(option.OperatorGroup, other)
 	case d.BindNone && (d.binds() || grouped):
 		return refuseOption(option.BindNone, "leave it out", "another option says where the operator is bound")
 	case d.BindCluster && (d.BindAll || grouped && len(o.TargetNamespaces) == 0):

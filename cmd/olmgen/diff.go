@@ -203,7 +203,8 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (comparison, erro
 	report, err := f.compareKnown(cmd, sides, on, options)
 	if err == nil && !report.Meets(compare.AnyDifference) {
 		for _, name := range configs {
-			say(cmd, findings.Note, "render it, and commit what changes", "%s changes, and nothing that it renders to", name)
+			say(cmd, findings.Note, "render it, and commit what changes",
+				"%s changes, and nothing that it renders to", name)
 		}
 	}
 	return report, err
