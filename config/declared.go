@@ -175,8 +175,8 @@ var bundleFields = slices.Concat([]Option{
 			"must have"},
 	{Name: "channelOfCatalog", Type: Bool,
 		Text: "the channel is that of a catalog, which has the bundle in it even if the bundle does not name it; " +
-			"without a channel, a Subscription takes the default one of the cluster's catalog, and a ClusterExtension " +
-			"all; \"olmgen adopt\" writes this"},
+			"without a channel, a Subscription takes the default one of the cluster's catalog, and a " +
+			"ClusterExtension all; \"olmgen adopt\" writes this"},
 }, settings, []Option{
 	{Name: "descoped", Type: Object, Topic: TopicDescoped, Fields: descopedFields,
 		Profiles: with(descoped, generate.ProfilePlain),

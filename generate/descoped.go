@@ -126,7 +126,8 @@ func (o Options) CheckDescoped() error {
 		if d.BindAll {
 			other = option.BindAll
 		}
-		return refuseOption(option.OperatorGroup, "leave out the name of the group, or where else the operator is bound",
+		return refuseOption(option.OperatorGroup,
+			"leave out the name of the group, or where else the operator is bound",
 			"the namespaces of OperatorGroup %q decide where the operator is bound", o.OperatorGroup).
 			with(option.OperatorGroup, other)
 	case d.BindNone && (d.binds() || grouped):

@@ -19,8 +19,8 @@ import (
 	"github.com/olmgen/olmgen/source"
 )
 
-// filledValue refuses an empty value of any flag: most likely an unset variable of a shell. It refuses a second value of
-// a flag that names one input or output, of which the first would be passed over in silence.
+// filledValue refuses an empty value of any flag: most likely an unset variable of a shell. It refuses a second value
+// of a flag that names one input or output, of which the first would be passed over in silence.
 type filledValue struct {
 	pflag.Value
 	flag *pflag.Flag
@@ -34,7 +34,8 @@ func (v filledValue) Set(s string) error {
 		return errEmptyValue
 	}
 	if v.once && v.flag.Changed {
-		return manifest.WithHint(fmt.Errorf("it is given twice, with %s before", v), "give one; run olmgen once for each")
+		return manifest.WithHint(fmt.Errorf("it is given twice, with %s before", v),
+			"give one; run olmgen once for each")
 	}
 	return v.Value.Set(s)
 }

@@ -29,7 +29,8 @@ func (f *narrowFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.keep, "keep", nil,
 		"with --only-used: keep a right, `RULE` such as \"get,list deployments.apps\"; may be repeated")
 	flags.StringArrayVar(&f.accounts, "account", nil,
-		"with --only-used: another name of an account in the log, as `OLD=NEW`, by [NAMESPACE/]NAME each; may be repeated")
+		"with --only-used: another name of an account in the log, as `OLD=NEW`, by [NAMESPACE/]NAME each; "+
+			"may be repeated")
 	flags.IntVar(&f.days, "days", 7, "with --only-used: on how many days the log has to have events")
 	nameOnly(flags, config.TopicObjects, "only-used", "keep", "account", "days")
 }

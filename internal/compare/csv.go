@@ -68,7 +68,8 @@ var csvFacts = []string{"apiVersion", "spec.version", "spec.installModes",
 
 // compareCSV compares the fields of two CSVs that are no facts.
 func (r *Report) compareCSV(old, now Operator) ([]change.Change, error) {
-	if old.Object == nil || now.Object == nil || reflect.DeepEqual(old.ClusterServiceVersion, now.ClusterServiceVersion) {
+	if old.Object == nil || now.Object == nil ||
+		reflect.DeepEqual(old.ClusterServiceVersion, now.ClusterServiceVersion) {
 		return nil, nil
 	}
 	var sides [2]fields.Values

@@ -204,7 +204,8 @@ func collect(files []file, results []result) *Tree {
 			t.Files++
 		}
 		if r.config {
-			t.Configs = append(t.Configs, Chart{Name: files[i].name, Digest: func() string { return string(r.digest[:]) }})
+			t.Configs = append(t.Configs,
+				Chart{Name: files[i].name, Digest: func() string { return string(r.digest[:]) }})
 		}
 		if r.reference {
 			t.references = append(t.references, path.Dir(files[i].name))

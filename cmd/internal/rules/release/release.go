@@ -143,7 +143,8 @@ func (c *checker) open(dir string) (*opened, error) {
 		return nil, err
 	}
 	if err != nil && placeholder().MatchString(err.Error()) {
-		c.add(c.root, nil, []string{fmt.Sprintf("%s is not looked at: it is a template: %v", filepath.ToSlash(dir), err)})
+		c.add(c.root, nil,
+			[]string{fmt.Sprintf("%s is not looked at: it is a template: %v", filepath.ToSlash(dir), err)})
 		return nil, nil
 	}
 	if err != nil {

@@ -62,8 +62,8 @@ type side struct {
 type pod struct{ name, account string }
 
 // rights compares what a bundle grants with what others in the repository do: all accounts of an operator together, in
-// the cluster and in namespaces. What grants rights on APIs of another bundle that is released, and on none of this one,
-// is not compared. The texts say what was looked at.
+// the cluster and in namespaces. What grants rights on APIs of another bundle that is released, and on none of this
+// one, is not compared. The texts say what was looked at.
 func rights(ctx context.Context, x *opened, released []*opened, r *repository, helm charts.Renderer) (
 	list []findings.Finding, looked []string, err error) {
 	mine, err := ofBundle(x.bundle, x.dir)
