@@ -215,7 +215,7 @@ func (s *schemaNode) typeText(t *testing.T) string {
 	name := path.Base(s.Ref)
 	switch {
 	case s.Ref != "":
-		return "[" + name + "](#" + strings.ToLower(name) + ")"
+		return "[" + name + "](#" + strings.ToLower(strings.ReplaceAll(name, ".", "")) + ")"
 	case s.Const != nil:
 		return fmt.Sprintf("`%v`", s.Const)
 	case len(s.Enum) > 0:

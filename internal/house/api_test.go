@@ -280,7 +280,7 @@ var kept = map[string]string{
 }
 
 // mostNames is how many types, functions, variables and constants importers are promised. Fields and methods do not count.
-const mostNames = 524
+const mostNames = 527
 
 // A name is exported because another package uses it, an Example shows it, or a signature of such a name has it.
 func TestExportedNamesAreUsed(t *testing.T) {
