@@ -76,9 +76,9 @@ func wordOf(cmd *cobra.Command) string {
 	return cmp.Or(words[cmd.CommandPath()].same, word)
 }
 
-// leading finds a command or a flag in a hint, and shown what to write.
+// leading finds a command, a flag or a variable of the environment in a hint, and shown what to write.
 var (
-	leading = lazy.Regexp(`olmgen [a-z]|(?:^|[ ("])--?[a-z]`)
+	leading = lazy.Regexp(`olmgen [a-z]|OLMGEN_[A-Z]|(?:^|[ ("])--?[a-z]`)
 	shown   = lazy.Regexp(`^(?:did you mean|write|start the file with) | write oci://`)
 )
 
