@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -220,7 +221,8 @@ func (j *judge) plays(ctx context.Context, p Pair) error {
 	c := world.Read(nil, namespace)
 	var before, now played
 	var err error
-	if p.Old != nil {
+	same := p.Old != nil && p.Old.same(p.New)
+	if p.Old != nil && !same {
 		if before, err = j.play(ctx, c, p.Old, namespace); err != nil {
 			return err
 		}
@@ -228,8 +230,11 @@ func (j *judge) plays(ctx context.Context, p Pair) error {
 	if now, err = j.play(ctx, c, p.New, namespace); err != nil {
 		return err
 	}
+	if same {
+		before = now
+	}
 	known := func(c Consequence) bool { return c.Rule == RuleStored.ID && c.Operator == p.New.Name }
-	if j.API != nil && now.refused != "" && !slices.ContainsFunc(j.found, known) {
+	if j.API != nil && now.refused != "" && !slices.ContainsFunc(j.found[j.ofPair:], known) {
 		level := findings.Error
 		if before.refused == now.refused {
 			level = findings.Warning
@@ -253,6 +258,11 @@ func (j *judge) plays(ctx context.Context, p Pair) error {
 		}
 	}
 	return nil
+}
+
+// same reports whether two releases are one CSV of a tree.
+func (r *Release) same(o *Release) bool {
+	return len(r.Bundle)+len(o.Bundle) == 0 && reflect.DeepEqual(r.ClusterServiceVersion, o.ClusterServiceVersion)
 }
 
 // played is what became of a release.

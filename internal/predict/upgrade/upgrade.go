@@ -79,6 +79,7 @@ func (u Upgrade) Findings(ctx context.Context) ([]Consequence, error) {
 		return !slices.ContainsFunc(u.Pairs, func(p Pair) bool { return p.Old.is(o) || p.New.is(o) })
 	})...)
 	for _, p := range u.Pairs {
+		j.ofPair = len(j.found)
 		j.lost(p)
 		if p.New == nil {
 			continue
@@ -121,6 +122,7 @@ type judge struct {
 	rendered      [2]map[string]*manifest.Object // before and after without those that only a bundle has
 	operators     []Release                      // of the cluster after the upgrade
 	found         []Consequence
+	ofPair        int // where those of the pair begin
 }
 
 // addCRDs adds the CRDs that only the bundle of an operator has. Some profiles render none.
