@@ -77,30 +77,41 @@ type folder struct {
 	pipeline bool
 }
 
+// folders are folders, in the order in which they were found.
+type folders struct {
+	list []*folder
+	of   map[string]*folder // by directory
+}
+
+// at returns the folder of a directory. It adds one that is not there.
+func (s *folders) at(dir string) *folder {
+	if s.of[dir] == nil {
+		if s.of == nil {
+			s.of = map[string]*folder{}
+		}
+		s.of[dir] = &folder{dir: dir}
+		s.list = append(s.list, s.of[dir])
+	}
+	return s.of[dir]
+}
+
 // foldersOf finds the folders below a directory, without reading what is in them. A bundle names its package in its
 // annotations.
-func foldersOf(dir string) (list []*folder, err error) {
-	known := map[string]*folder{}
-	at := func(dir string) *folder {
-		if known[dir] == nil {
-			known[dir] = &folder{dir: dir}
-			list = append(list, known[dir])
-		}
-		return known[dir]
-	}
-	err = filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
+func foldersOf(dir string) ([]*folder, error) {
+	var found folders
+	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
 		if err == nil && e.Name() == pipeline.File {
-			at(filepath.Dir(p)).pipeline = true
+			found.at(filepath.Dir(p)).pipeline = true
 		}
 		if err != nil || !e.IsDir() {
 			return err
 		}
 		switch legacy, bundle := holdsBundle(os.DirFS(p), "."); {
 		case legacy:
-			f := at(p)
+			f := found.at(p)
 			f.legacy, f.unclear = true, true
 		case bundle:
-			f, name := at(filepath.Dir(p)), packageOf(p)
+			f, name := found.at(filepath.Dir(p)), packageOf(p)
 			f.bundles = append(f.bundles, p)
 			if f.unclear = f.unclear || name == ""; !slices.Contains(f.packages, name) {
 				f.packages = append(f.packages, name)
@@ -110,10 +121,10 @@ func foldersOf(dir string) (list []*folder, err error) {
 		}
 		return fs.SkipDir // the rest of the directory belongs to it
 	})
-	for _, f := range list {
+	for _, f := range found.list {
 		f.unclear = f.unclear || len(f.bundles) == 0
 	}
-	return list, err
+	return found.list, err
 }
 
 // addFolder adds what is in a folder. The error is that of ctx.
@@ -275,17 +286,17 @@ func listed(b *bundle.Bundle, at Place, from *origin) *Listed {
 // pipelines beside them make.
 func OfListed(ctx context.Context, root string, list []*Listed, o Options) *Catalog {
 	c := &Catalog{Packages: map[string]*Package{}}
-	var folders []*folder
+	var found folders
 	for _, l := range list {
 		c.add(l)
-		dir := filepath.Dir(l.Bundle.origin.dir)
-		if !slices.ContainsFunc(folders, func(f *folder) bool { return f.dir == dir }) {
-			_, err := os.Stat(filepath.Join(dir, pipeline.File))
-			folders = append(folders, &folder{dir: dir, pipeline: err == nil})
-		}
+		found.at(filepath.Dir(l.Bundle.origin.dir))
+	}
+	for _, f := range found.list {
+		_, err := os.Stat(filepath.Join(f.dir, pipeline.File))
+		f.pipeline = err == nil
 	}
 	if !source.IsAnnotated(root) {
-		c.arrange(ctx, folders, o)
+		c.arrange(ctx, found.list, o)
 	}
 	return c
 }

@@ -136,7 +136,7 @@ func (f *folders) merge(ctx context.Context) {
 	}
 }
 
-// fill gives a release what the directory of its bundle has, and reports whether the package has it.
+// fill adds to a release what the directory of its bundle has. It reports whether the package has the release.
 func (p *Package) fill(b *folderBundle) bool {
 	r := p.release(b.listed.Bundle.Name)
 	if r != nil {
@@ -169,15 +169,16 @@ func (u *Unread) name(beside []*folderBundle) {
 // packages makes the packages of bundles below a directory, with the update graphs that package catalog gives them. A
 // package whose graph is refused or not known has the releases all the same.
 func (f *folders) packages(ctx context.Context, arg string, list []*folderBundle) {
-	named := map[string][]*folderBundle{}
+	named, seen := map[string][]*folderBundle{}, map[[2]string]string{}
 	var listed []*catalog.Listed
 	for _, b := range list {
-		of, name := named[b.listed.Package], b.listed.Bundle.Name
-		if first := lists.Find(of, func(o *folderBundle) bool { return o.listed.Bundle.Name == name }); first != nil {
-			f.set.unread(b.place, fmt.Errorf("is called %s, as %s is", name, first.place))
+		pkg, name := b.listed.Package, b.listed.Bundle.Name
+		if first, ok := seen[[2]string{pkg, name}]; ok {
+			f.set.unread(b.place, fmt.Errorf("is called %s, as %s is", name, first))
 			continue
 		}
-		named[b.listed.Package], listed = append(of, b), append(listed, b.listed)
+		seen[[2]string{pkg, name}] = b.place
+		named[pkg], listed = append(named[pkg], b), append(listed, b.listed)
 	}
 	c := catalog.OfListed(ctx, arg, listed, catalog.Options{Source: f.set.options.Source})
 	for _, name := range lists.Keys(named) {

@@ -100,9 +100,12 @@ func (s *catalogSet) say(format string, args ...any) {
 	s.said = append(s.said, fmt.Sprintf(format, args...))
 }
 
-func (s *catalogSet) add(rule string, level findings.Severity, at catalog.Place, object, format string, args ...any) {
+// add adds a finding, and returns it for what else is said of it.
+func (s *catalogSet) add(rule string, level findings.Severity, at catalog.Place, object, format string, args ...any,
+) *findings.Finding {
 	s.list = append(s.list, findings.Finding{Rule: rule, Level: level, File: at.File, Line: at.Line, Object: object,
 		Message: text.OneLine(fmt.Sprintf(format, args...))})
+	return &s.list[len(s.list)-1]
 }
 
 // bundleIn returns what a catalog has of a bundle, or nil.
@@ -188,8 +191,8 @@ func (s *catalogSet) template(file string) (made *catalog.Catalog) {
 			s.say("%s", strings.TrimSuffix(fmt.Sprintf("not rendered: %v; %s", err, manifest.HintOf(err)), "; "))
 			return nil
 		} else if err != nil {
-			s.add(ruleTemplate, findings.Error, catalog.Place{File: file}, "", "%v", err)
-			s.list[len(s.list)-1].Hint = manifest.HintOf(err)
+			f := s.add(ruleTemplate, findings.Error, catalog.Place{File: file}, "", "%v", err)
+			f.Hint = manifest.HintOf(err)
 			return nil
 		}
 		if wrong := resolve.Validate(made); findings.Reaches(wrong, findings.Error) {
@@ -260,9 +263,9 @@ func (s *catalogSet) leave(p *catalog.Package, serving []*catalog.Catalog, relea
 	}
 	for level, list := range left {
 		names := lists.Map(list, func(b *catalog.Bundle) string { return b.Name })
-		s.add(ruleStay, level, list[0].Place, "", "users of %s stay: no catalog and no template has it, and no entry "+
-			"leads from there", text.FirstOf(6, names))
-		s.list[len(s.list)-1].Hint = "name it in skips of a newer entry, or in its skipRange"
+		f := s.add(ruleStay, level, list[0].Place, "", "users of %s stay: no catalog and no template has it, and no "+
+			"entry leads from there", text.FirstOf(6, names))
+		f.Hint = "name it in skips of a newer entry, or in its skipRange"
 	}
 }
 

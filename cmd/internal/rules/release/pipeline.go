@@ -44,8 +44,8 @@ func (s *catalogSet) decode(file string, into any) *manifest.Object {
 }
 
 func (s *catalogSet) refuse(e *manifest.Error) {
-	s.add(ruleCI, findings.Error, catalog.Place{File: e.File, Line: e.Line}, "", "%s", e.Msg)
-	s.list[len(s.list)-1].Field = e.Field
+	f := s.add(ruleCI, findings.Error, catalog.Place{File: e.File, Line: e.Line}, "", "%s", e.Msg)
+	f.Field = e.Field
 }
 
 // pipeline reads ci.yaml: which template makes which catalogs of an operator.
