@@ -256,18 +256,24 @@ func uncovered(items, others []Item, change Change) []Item {
 	held := placesOf(others)
 	var out []Item
 	for _, i := range items {
-		left := map[string][]rbac.Atom{}
-		for _, place := range i.places() {
-			for _, a := range rbac.Atoms(i.rule()) {
-				if _, ok := held.allow(a, place); !ok {
-					left[place] = append(left[place], a)
-				}
-			}
-		}
-		out = append(out, i.rest(left, change)...)
+		out = append(out, i.rest(i.beyond(held), change)...)
 	}
 	slices.SortFunc(out, Item.compare)
 	return out
+}
+
+// beyond returns what the item allows at each place beyond others.
+func (i Item) beyond(held allowed) map[string][]rbac.Atom {
+	left := map[string][]rbac.Atom{}
+	atoms := rbac.Atoms(i.rule())
+	for _, place := range i.places() {
+		for _, a := range atoms {
+			if _, ok := held.allow(a, place); !ok {
+				left[place] = append(left[place], a)
+			}
+		}
+	}
+	return left
 }
 
 // rest returns the item for those of its atoms that are left at each place. The risk and the source stay.

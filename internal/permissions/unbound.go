@@ -60,15 +60,19 @@ func CompareRoles(old, now Roles, before, after []Item) []Item {
 	known := func(items []Item, other Roles) []Item {
 		return slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return other.Bound[i.Subject] })
 	}
+	type account struct{ had, has allowed }
+	var losing []account
 	has := lists.Group(after, subjectOfItem)
-	accounts := lists.Groups(before, subjectOfItem)
+	for _, had := range lists.Groups(before, subjectOfItem) {
+		s := had[0].Subject
+		if s.Kind == rbacv1.ServiceAccountKind && len(uncovered(had, has[s], Gained)) > 0 {
+			losing = append(losing, account{placesOf(had), placesOf(has[s])})
+		}
+	}
 	return slices.DeleteFunc(newComparison(known(old.Items, now), known(now.Items, old), now.scopes, nil).items(),
 		func(i Item) bool {
-			taken := func(had []Item) bool {
-				s := had[0].Subject
-				return s.Kind == rbacv1.ServiceAccountKind && len(uncovered([]Item{i}, had, Gained)) == 0 &&
-					len(uncovered([]Item{i}, has[s], Gained)) > 0
-			}
-			return i.Change == Gained && slices.ContainsFunc(accounts, taken)
+			return i.Change == Gained && slices.ContainsFunc(losing, func(a account) bool {
+				return len(i.beyond(a.had)) == 0 && len(i.beyond(a.has)) > 0
+			})
 		})
 }
