@@ -132,7 +132,7 @@ func noSpace(cmd *cobra.Command) string {
 }
 
 // isWhole reports whether an error is about all of a path, or about a field of its top, and not about a place in it.
-// kind says whether that field tells what it is.
+// kind reports whether that field is about what it is.
 func isWhole(err error, said, path string) (whole, kind bool) {
 	e, ok := errors.AsType[*manifest.Error](err)
 	if ok && e.File == filepath.ToSlash(path) || path == tree.Stdin {

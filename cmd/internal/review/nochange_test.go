@@ -1,23 +1,15 @@
 package review
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/golden/reviewtest"
-	"github.com/olmgen/olmgen/internal/compare"
-	"github.com/olmgen/olmgen/internal/predict"
-	"github.com/olmgen/olmgen/internal/tree"
 )
 
 // A tree has no difference from itself, whatever OLM cannot do for it: what is installed in the cluster stays.
 func TestNoChangeOnACluster(t *testing.T) {
-	content, err := catalog.Read(t.Context(), filepath.Join("..", "..", "..", "examples", "subscriptions", "catalog"), catalog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := onExamples(t)
 	const group = `---
 apiVersion: operators.coreos.com/v1
 kind: OperatorGroup
@@ -52,18 +44,9 @@ status: {phase: Succeeded, reason: InstallSucceeded}
 		t.Run(what, func(t *testing.T) {
 			status := "status: {installedCSV: backup-operator.v1.0.0, currentCSV: backup-operator.v1.0.0, state: AtLatestKnown}\n"
 			cluster := strings.Replace(git, "sourceNamespace: olm}\n", "sourceNamespace: olm}\n"+status, 1) + csv
-			o := TreeOptions{Catalogs: predict.Catalogs{Others: content}, Cluster: reviewtest.Objects(t, "dump.yaml", cluster)}
-			var sides [2]*Subject
-			for i := range sides {
-				if sides[i], err = FromTree(t.Context(), &tree.Tree{Objects: reviewtest.Objects(t, "all.yaml", git)}, o); err != nil {
-					t.Fatal(err)
-				}
-				o.Over = sides[i]
-			}
-			r, err := Compare(t.Context(), sides[0], sides[1], [2]string{"old", "new"}, compare.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			o := o
+			o.Cluster = reviewtest.Objects(t, "dump.yaml", cluster)
+			r := comparedTrees(t, o, git, git)
 			if !r.Empty() {
 				t.Errorf("OLM %v, CRDs %v, operators %v, workloads %v", r.OLM, r.CRDs, r.Identity, r.Workloads)
 			}

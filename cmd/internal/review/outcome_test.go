@@ -16,10 +16,7 @@ import (
 // A comparison plays OLD, NEW on what OLD leaves, and a control only where something speaks against NEW or OLM updates
 // an operator.
 func TestPlaysOfAComparison(t *testing.T) {
-	content, err := catalog.Read(t.Context(), filepath.Join("..", "..", "..", "examples", "subscriptions", "catalog"), catalog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := onExamples(t)
 	plays := 0
 	playTree = func(ctx context.Context, t *tree.Tree, o predict.Options) (*predict.Report, error) {
 		plays++
@@ -51,19 +48,7 @@ spec: {name: backup-operator, channel: stable-v1, source: community, sourceNames
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			plays = 0
-			o := TreeOptions{Catalogs: predict.Catalogs{Others: content}}
-			var sides [2]*Subject
-			for i, text := range []string{old, c.now} {
-				side := &tree.Tree{Objects: reviewtest.Objects(t, "all.yaml", text)}
-				if sides[i], err = FromTree(t.Context(), side, o); err != nil {
-					t.Fatal(err)
-				}
-				o.Over = sides[i]
-			}
-			r, err := Compare(t.Context(), sides[0], sides[1], [2]string{"old", "new"}, compare.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := comparedTrees(t, o, old, c.now)
 			if plays != c.plays {
 				t.Errorf("%d plays, want %d", plays, c.plays)
 			}
@@ -79,4 +64,32 @@ spec: {name: backup-operator, channel: stable-v1, source: community, sourceNames
 			}
 		})
 	}
+}
+
+// onExamples returns the options with the catalog of examples/subscriptions.
+func onExamples(t *testing.T) TreeOptions {
+	t.Helper()
+	content, err := catalog.Read(t.Context(), filepath.Join("..", "..", "..", "examples", "subscriptions", "catalog"), catalog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return TreeOptions{Catalogs: predict.Catalogs{Others: content}}
+}
+
+// comparedTrees compares two trees, the newer one on what the older one leaves.
+func comparedTrees(t *testing.T, o TreeOptions, old, now string) *compare.Report {
+	t.Helper()
+	var sides [2]*Subject
+	for i, text := range []string{old, now} {
+		side, err := FromTree(t.Context(), &tree.Tree{Objects: reviewtest.Objects(t, "all.yaml", text)}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sides[i], o.Over = side, side
+	}
+	r, err := Compare(t.Context(), sides[0], sides[1], [2]string{"old", "new"}, compare.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
