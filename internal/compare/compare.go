@@ -115,7 +115,7 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	r.checked = len(o.CRDs.Objects) > 0
 	r.approval, r.chosen, r.undecided = o.Approval, o.Chosen, o.Undecided
 	r.Summary, r.Verdict = r.answers(), r.verdict(pairs)
-	r.Operators = r.operators(pairs)
+	r.Operators = r.operators(pairs, now)
 	return r, nil
 }
 

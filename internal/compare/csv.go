@@ -167,7 +167,7 @@ func oneRest(list []change.Change) []change.Change {
 // withDeployments returns the objects of a state, with the Deployments of CSVs that are not among them: OLM makes them
 // (OLM: pkg/controller/install/deployment.go).
 func (s State) withDeployments() ([]*manifest.Object, error) {
-	out := slices.Clone(s.Objects)
+	out, there := slices.Clone(s.Objects), deployments(s.Objects)
 	for _, o := range s.Operators {
 		if o.Object == nil {
 			continue
@@ -179,9 +179,7 @@ func (s State) withDeployments() ([]*manifest.Object, error) {
 		for _, item := range olm.Items(value) {
 			d := olm.Mapping(item)
 			name := fields.Text(d["name"])
-			if d == nil || slices.ContainsFunc(s.Objects, func(x *manifest.Object) bool {
-				return x.Kind == "Deployment" && x.Name == name && (x.Namespace == o.Namespace || o.Namespace == "")
-			}) {
+			if d == nil || there[o.Namespace+"/"+name] {
 				continue
 			}
 			metadata := map[string]any{"name": name, "labels": d["label"]}
@@ -193,6 +191,17 @@ func (s State) withDeployments() ([]*manifest.Object, error) {
 		}
 	}
 	return out, nil
+}
+
+// deployments returns the Deployments among objects: "namespace/name", and "/name" for that of any namespace.
+func deployments(objects []*manifest.Object) map[string]bool {
+	out := map[string]bool{}
+	for _, o := range objects {
+		if o.Kind == "Deployment" {
+			out[o.Namespace+"/"+o.Name], out["/"+o.Name] = true, true
+		}
+	}
+	return out
 }
 
 const operatorCondition = "OperatorCondition"

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -19,9 +21,11 @@ import (
 type OperatorAnswer struct {
 	Operator string            `json:"operator"`      // without its version; empty for what belongs to none
 	Old      string            `json:"old,omitempty"` // its version; empty if it is new
-	New      string            `json:"new,omitempty"` // its version; empty if it is gone
+	New      string            `json:"new,omitempty"` // its version; empty if no OLM has it
 	Severity findings.Severity `json:"severity"`      // the worst
 	Verdict  string            `json:"verdict"`       // what a person decides
+
+	stays bool // its Deployments do, without OLM
 }
 
 // deal has the part of each operator of the differences. The last one is of what belongs to none of them.
@@ -87,6 +91,14 @@ func ownerOf(pairs []pair) func(permissions.Subject) permissions.Subject {
 	}
 }
 
+// runsIn reports whether all Deployments of an operator are among those of a state.
+func (o *Operator) runsIn(applied map[string]bool) bool {
+	specs := o.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
+	return len(specs) > 0 && !slices.ContainsFunc(specs, func(d v1alpha1.StrategyDeploymentSpec) bool {
+		return !applied[o.Namespace+"/"+d.Name]
+	})
+}
+
 func groupKey(group string) string { return "group " + group }
 
 // part returns the part of the operator that one of the keys belongs to, or that has a namespace alone.
@@ -134,7 +146,7 @@ func dealOut[T any](list []T, to func(T) *[]T) {
 }
 
 // operators sums up each of several operators.
-func (r *Report) operators(pairs []pair) (out []OperatorAnswer) {
+func (r *Report) operators(pairs []pair, now State) (out []OperatorAnswer) {
 	if len(pairs) < 2 {
 		return nil
 	}
@@ -153,6 +165,7 @@ func (r *Report) operators(pairs []pair) (out []OperatorAnswer) {
 	dealOut(r.Workloads, func(c change.Change) *[]change.Change { return &d.object(c.Object).Workloads })
 	dealOut(r.Identity, func(c change.Change) *[]change.Change { return &d.object(c.Object).Identity })
 	dealOut(r.OLM, func(c Consequence) *[]Consequence { return &d.object(c.Operator).OLM })
+	applied := deployments(now.Objects)
 	for i := range d.parts {
 		part := &d.parts[i]
 		if part.Empty() {
@@ -167,6 +180,8 @@ func (r *Report) operators(pairs []pair) (out []OperatorAnswer) {
 			}
 			if p.now != nil {
 				a.Operator, a.New = p.now.stem(), p.now.version()
+			} else {
+				a.stays = p.old.runsIn(applied)
 			}
 		}
 		out = append(out, a)
@@ -193,6 +208,8 @@ func operatorsTable(list []OperatorAnswer, folded bool) document.Table {
 			release = text.Count(len(alike), "operator")
 		case a.Operator == "":
 			release = ""
+		case a.stays:
+			release = a.Old + ", without OLM"
 		case a.New == "":
 			release = "gone: " + a.Old
 		case a.Old == a.New:
