@@ -182,7 +182,10 @@ func (s State) withDeployments() ([]*manifest.Object, error) {
 			if d == nil || there[o.Namespace+"/"+name] {
 				continue
 			}
-			metadata := map[string]any{"name": name, "labels": d["label"]}
+			labels := map[string]any{}
+			maps.Copy(labels, olm.Mapping(d["label"]))
+			labels[olm.LabelOwner] = o.Name
+			metadata := map[string]any{"name": name, "labels": labels}
 			if o.Namespace != "" {
 				metadata["namespace"] = o.Namespace
 			}

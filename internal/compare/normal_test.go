@@ -297,7 +297,8 @@ var patterns sync.Map
 
 func (c cleaner) noise(path, parent, key, text string) bool {
 	return slices.ContainsFunc(fields.Ignored, func(n fields.Noise) bool {
-		if len(n.Kinds) > 0 && !slices.Contains(n.Kinds, c.o.Kind) || n.Value != "" && n.Value != text {
+		if len(n.Kinds) > 0 && !slices.Contains(n.Kinds, c.o.Kind) || n.Value != "" && n.Value != text ||
+			n.Owned && !c.o.Has("metadata", "labels", olm.LabelOwner) {
 			return false
 		}
 		if len(n.Keys) == 0 {

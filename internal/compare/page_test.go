@@ -26,6 +26,9 @@ func TestNoisePage(t *testing.T) {
 		if p, ok := strings.CutPrefix(path, "pod:"); ok {
 			of, path = "pods", p
 		}
+		if n.Owned {
+			of += " of what OLM owns"
+		}
 		path = strings.ReplaceAll(path, "CONTAINERS", "containers")
 		value := "any"
 		if n.Value != "" {

@@ -1,8 +1,10 @@
 package predict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -29,6 +31,10 @@ func Outcomes() []findings.Rule { return slices.Concat(reasons(), resolve.Rules(
 // that work again, and what stays of those that nobody asks for any more.
 func Changes(before, after *Report) (list []findings.Finding) {
 	rules := lists.Set(Outcomes(), func(r findings.Rule) string { return r.ID })
+	released := unversioned(before, after)
+	outcome := func(f findings.Finding) [3]string {
+		return [3]string{f.Rule, released.Replace(f.Object), released.Replace(f.Message)}
+	}
 	said := lists.Set(before.Findings, outcome)
 	for _, f := range after.Findings {
 		if rules[f.Rule] && (f.Level != findings.Note || f.Rule == ruleIgnoredField.ID) && !said[outcome(f)] {
@@ -49,47 +55,63 @@ func Changes(before, after *Report) (list []findings.Finding) {
 	return append(list, orphaned(before, after)...)
 }
 
-// outcome is what a finding says, wherever it stands.
-func outcome(f findings.Finding) [3]string { return [3]string{f.Rule, f.Object, f.Message} }
+// unversioned takes the versions from the names of ClusterServiceVersions of which the other side has another release:
+// what is said of both releases is no change.
+func unversioned(before, after *Report) *strings.Replacer {
+	base := func(v CSV) string { return v.Namespace + "/" + olm.BaseName(v.Name, "") }
+	var names []string
+	for _, sides := range [][2][]CSV{{before.CSVs, after.CSVs}, {after.CSVs, before.CSVs}} {
+		there, releases := lists.Set(sides[1], CSV.key), lists.Set(sides[1], base)
+		for _, v := range sides[0] {
+			if !there[v.key()] && releases[base(v)] {
+				names = append(names, v.Name)
+			}
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	var pairs []string
+	for _, name := range slices.Compact(names) { // a longer name may begin with a shorter one, which counts later
+		pairs = append(pairs, name, olm.BaseName(name, ""))
+	}
+	return strings.NewReplacer(pairs...)
+}
 
 // orphaned returns the operators that OLM leaves when the Subscription or the OperatorPolicy that asks for them goes:
 // neither is the owner of a ClusterServiceVersion (OLM: pkg/controller/registry/resolver/steps.go, NewStepsFromBundle).
 func orphaned(before, after *Report) (list []findings.Finding) {
 	remaining := lists.By(after.CSVs, CSV.key)
+	named := lists.Set(after.Subscriptions, func(s SubscriptionState) string { return s.Namespace + "/" + s.Name })
+	holds := func(s SubscriptionState) string { return s.Namespace + "/" + s.InstalledCSV }
+	held := lists.Set(after.Subscriptions, holds)
 	for _, s := range before.Subscriptions {
-		of := func(o SubscriptionState) bool { return o.Namespace == s.Namespace && o.InstalledCSV == s.InstalledCSV }
-		if csv, there := remaining[s.Namespace+"/"+s.InstalledCSV]; s.InstalledCSV == "" || !there ||
-			slices.ContainsFunc(after.Subscriptions, of) {
-			continue
-		} else if csv.Phase == string(v1alpha1.CSVPhaseReplacing) || csv.Phase == string(v1alpha1.CSVPhaseDeleting) {
+		csv, there := remaining[holds(s)]
+		if s.InstalledCSV == "" || !there || held[holds(s)] ||
+			csv.Phase == string(v1alpha1.CSVPhaseReplacing) || csv.Phase == string(v1alpha1.CSVPhaseDeleting) {
 			continue
 		}
-		gone := !slices.ContainsFunc(after.Subscriptions, func(o SubscriptionState) bool {
-			return o.Namespace == s.Namespace && o.Name == s.Name
-		})
 		message := "it asks for another operator now"
-		if gone {
+		if !named[s.Namespace+"/"+s.Name] {
 			message = "it is deleted, and nothing else"
 		}
-		list = append(list, about(ruleStays, s.object, "%s: ClusterServiceVersion %s/%s stays with its Deployments, "+
+		list = append(list, about(ruleStays, s.object, "%s: ClusterServiceVersion %s stays with its Deployments, "+
 			"permissions and CRDs, and nothing updates it any more; to remove the operator, delete the "+
 			"ClusterServiceVersion",
-			message, s.Namespace, s.InstalledCSV))
+			message, holds(s)))
 	}
+	extensions := lists.Set(after.Extensions, func(e *PlayedExtension) string { return e.Name })
 	for _, e := range before.Extensions {
-		same := func(other *PlayedExtension) bool { return other.Name == e.Name }
-		if e.Bundle != "" && e.Refused == "" && !slices.ContainsFunc(after.Extensions, same) {
+		if e.Bundle != "" && e.Refused == "" && !extensions[e.Name] {
 			list = append(list, about(ruleLost, e.object, "it is deleted with what OLM v1 made of %s, and with each "+
 				"custom resource of its CRDs: %s", e.Bundle, text.FirstOf(5, lists.Unique(lists.Map(e.owns, shown)))))
 		}
 	}
+	asks := func(o *olm.OperatorPolicy) bool { return o.Installs() || o.Removes() } // also what is unknown of the rest
+	manages := func(o *olm.OperatorPolicy) string { return o.Namespace + "/" + o.Package }
+	managed := lists.Set(lists.Filter(after.policies, asks), manages)
+	policies := lists.By(after.policies, func(o *olm.OperatorPolicy) string { return o.Object.Identity() })
 	for _, p := range before.policies {
-		acts := func(o *olm.OperatorPolicy) bool {
-			return o.Acts() && o.Namespace == p.Namespace && o.Package == p.Package
-		}
-		if p.Installs() && !slices.ContainsFunc(after.policies, acts) {
-			same := func(o *olm.OperatorPolicy) bool { return o.Object.Identity() == p.Object.Identity() }
-			list = append(list, policyStays(p, lists.Find(after.policies, same)))
+		if p.Installs() && !managed[manages(p)] {
+			list = append(list, policyStays(p, policies[p.Object.Identity()]))
 		}
 	}
 	return list

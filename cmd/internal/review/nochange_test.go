@@ -38,6 +38,12 @@ status: {phase: Succeeded, reason: InstallSucceeded}
 		"two groups":                group + strings.Replace(group, "name: backup,", "name: two,", 1) + sub,
 		"no group":                  sub,
 		"an older startingCSV":      group + strings.Replace(sub, "stable-v1", "stable-v1, startingCSV: backup-operator.v0.9.0", 1),
+		"an OperatorPolicy of which a part is not known": group + sub + `---
+apiVersion: policy.open-cluster-management.io/v1beta1
+kind: OperatorPolicy
+metadata: {name: q, namespace: m}
+spec: {remediationAction: enforce, complianceType: musthave, upgradeApproval: Automatic, subscription: {name: q, namespace: n}}
+`,
 		"another Subscription needs what is not there": group + sub +
 			strings.NewReplacer("metadata: {name: backup-operator", "metadata: {name: more", "{name: backup-operator, channel", "{name: more, channel").Replace(sub),
 	} {

@@ -43,6 +43,9 @@ func WithoutNoise(o *manifest.Object, value map[string]any) Values {
 	w := walker{out: Values{}, noise: noiseOf(o), ordered: !builtin(o.Group())}
 	if !w.ordered {
 		w.filled, w.given = normalize.Filled(value)
+		for _, at := range ofOLM(o, value) {
+			w.filled[at] = true
+		}
 	}
 	for key, item := range value {
 		if key != "kind" && (key != "stringData" || o.Kind != "Secret") {
@@ -86,11 +89,24 @@ func noiseOf(o *manifest.Object) map[string][]Noise {
 	podPath, hasPods := PodPath(o.Group(), o.Kind)
 	out := map[string][]Noise{}
 	for _, n := range Ignored {
-		if len(n.Kinds) > 0 && !slices.Contains(n.Kinds, o.Kind) {
+		if n.Owned || len(n.Kinds) > 0 && !slices.Contains(n.Kinds, o.Kind) {
 			continue
 		}
 		for _, path := range n.expand(podPath, hasPods) {
 			out[path] = append(out[path], n)
+		}
+	}
+	return out
+}
+
+// ofOLM returns the paths of what OLM writes to the pods of an object that it owns.
+func ofOLM(o *manifest.Object, value map[string]any) (out []string) {
+	podPath, hasPods := PodPath(o.Group(), o.Kind)
+	if hasPods && olm.Mapping(olm.Mapping(value["metadata"])["labels"])[olm.LabelOwner] != nil {
+		for _, n := range lists.Filter(Ignored, func(n Noise) bool { return n.Owned }) {
+			for _, path := range n.expand(podPath, true) {
+				out = append(out, lists.Map(n.Keys, func(key string) string { return join(path, key) })...)
+			}
 		}
 	}
 	return out
@@ -245,7 +261,7 @@ func Parent(path string) string {
 // hasList reports whether the list of an item has items here: then the API server does not fill it in.
 func (v Values) hasList(item string) bool {
 	at := strings.LastIndexByte(item, '[')
-	if at < 0 || !strings.HasSuffix(item, "]") {
+	if at < 0 || !strings.HasSuffix(item, "]") || strings.HasSuffix(item, `"]`) { // a quoted key
 		return false
 	}
 	return lists.Any(maps.Keys(v), func(k string) bool { return strings.HasPrefix(k, item[:at+1]) })

@@ -12,6 +12,7 @@ type Noise struct {
 	Path   string   // as Of writes it, with [] for every item of a list; pod: begins at the pods of a workload
 	Keys   []string // below Path, only these keys; a final * stands for the rest of a key
 	Value  string   // only this value: a field that is missing has it; empty: every value
+	Owned  bool     // only in objects that OLM owns; their value counts where the other object is not one
 	Reason string
 }
 
@@ -48,8 +49,8 @@ var Ignored = []Noise{
 		Reason: "OLM writes it; a ClusterServiceVersion that it makes a copy is no operator any more, and that is " +
 			"reported (OLM: pkg/controller/operators/olm/operatorgroup.go)"},
 	{Path: "pod:metadata.annotations", Keys: []string{olm.AnnotationGroup, olm.AnnotationNamespace,
-		olm.AnnotationTargets, olm.AnnotationProvidedAPIs},
-		Reason: "OLM writes it (OLM: pkg/controller/install/deployment.go)"},
+		olm.AnnotationTargets, olm.AnnotationProvidedAPIs}, Owned: true,
+		Reason: "OLM writes it to what it installs (OLM: pkg/controller/install/deployment.go)"},
 	{Path: "pod:spec.containers[].env[OPERATOR_CONDITION_NAME]", Reason: "OLM writes the name of the " +
 		"ClusterServiceVersion there (OLM: pkg/controller/operators/olm/overrides/inject/inject.go)"},
 	{Path: "pod:spec.initContainers[].env[OPERATOR_CONDITION_NAME]", Reason: "OLM writes the name of the " +

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -34,11 +35,20 @@ func TestNoise(t *testing.T) {
 					if key != "" {
 						at = append(at, strings.Replace(key, "*", "rest", 1))
 					}
-					base, noisy := with(kind, at, nil), with(kind, at, valueOf(n.Value))
+					base, noisy := with(kind, at, nil, n.Owned), with(kind, at, valueOf(n.Value), n.Owned)
+					if d := Differences(noisy, with(kind, at, "another", n.Owned)); n.Value == "" && len(d) > 0 {
+						t.Errorf("%s %v has another value, and is a difference: %v", kind, at, d)
+					}
 					if d := Differences(base, noisy); len(d) > 0 {
 						t.Errorf("%s %v is a difference: %v", kind, at, d)
 					}
-					if other := with(kind, at, "another value"); n.Value != "" && len(Differences(base, other)) == 0 {
+					d := Differences(noisy, with(kind, at, "of no OLM", false))
+					if n.Owned && podPath != "" && !slices.ContainsFunc(d, func(d Difference) bool {
+						return d.Old.Text == "any" && d.New.Text == "of no OLM"
+					}) {
+						t.Errorf("%s %v is no difference from an object that OLM does not own: %v", kind, at, d)
+					}
+					if other := with(kind, at, "another value", false); n.Value != "" && len(Differences(base, other)) == 0 {
 						t.Errorf("%s %v: another value is no difference", kind, at)
 					}
 				}
@@ -46,7 +56,7 @@ func TestNoise(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{"ConfigMap", "Ferry"} {
-		a, b := with(kind, []string{"spec", "timeoutSeconds"}, 1), with(kind, []string{"spec", "timeoutSeconds"}, nil)
+		a, b := with(kind, []string{"spec", "timeoutSeconds"}, 1, false), with(kind, []string{"spec", "timeoutSeconds"}, nil, false)
 		if len(Differences(a, b)) == 0 {
 			t.Errorf("the default of a probe is that of a %s", kind)
 		}
@@ -75,8 +85,8 @@ func valueOf(text string) any {
 	return text
 }
 
-// with returns the fields of an object that has a value at a path, and another field beside it.
-func with(kind string, path []string, value any) Values {
+// with returns the fields of an object that has a value at a path, and another field beside it. OLM owns it or does not.
+func with(kind string, path []string, value any, owned bool) Values {
 	at := beside(path[len(path)-1], value)
 	for _, seg := range slices.Backward(path[:len(path)-1]) {
 		if name, isItem := strings.CutPrefix(seg, "["); isItem {
@@ -89,6 +99,13 @@ func with(kind string, path []string, value any) Values {
 	}
 	v := at.(map[string]any)
 	v["kind"], v["apiVersion"] = kind, strings.TrimPrefix(groups[kind]+"/v1", "/")
+	if owned {
+		metadata := maps.Clone(olm.Mapping(v["metadata"]))
+		if metadata == nil {
+			metadata = map[string]any{}
+		}
+		metadata["labels"], v["metadata"] = map[string]any{olm.LabelOwner: "a.v1"}, metadata
+	}
 	return WithoutNoise(manifest.New(v), v)
 }
 

@@ -231,8 +231,11 @@ func compare(p Pair, kinds []olm.Kind) ([]change.Change, error) {
 			rules = rulesOf[o.Group()+"/"+o.Kind]
 		}
 		list = withoutSecrets(o, Differences(old, now, rules, part))
-		if part == change.NetworkPolicy {
+		switch {
+		case part == change.NetworkPolicy:
 			judgeNetworkPolicy(list, sides)
+		case o.Group() == olm.Group && o.Kind == "OperatorGroup" && p.Old != nil && p.New != nil:
+			judgeGroup(list, sides)
 		}
 	}
 	if p.Old == nil || p.New == nil {

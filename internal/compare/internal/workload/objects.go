@@ -1,6 +1,9 @@
 package workload
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
@@ -76,6 +79,34 @@ func ifImage(c *change.Change) {
 var rulesOf = map[string][]Rule{"/Service": serviceRules, "/Namespace": namespaceRules, "/ConfigMap": configRules,
 	"/Secret": secretRules, "PriorityClass": priorityRules, "PodDisruptionBudget": budgetRules,
 	"SecurityContextConstraints": constraintRules}
+
+// watches judges a change of the namespaces that operators watch; "" stands for all. It reports whether they are fewer.
+func watches(c *change.Change, old, now []string) bool {
+	all := slices.Contains(now, "")
+	fewer := !all && slices.ContainsFunc(old, func(n string) bool { return !slices.Contains(now, n) })
+	if fewer {
+		c.Severity = findings.Warning
+		c.Message = "fewer namespaces are watched: in the others nothing controls custom resources any more"
+	}
+	return fewer
+}
+
+// judgeGroup judges the first change of an OperatorGroup that takes namespaces from its operators.
+func judgeGroup(list []change.Change, sides [2]map[string]any) {
+	var of [2][]string
+	for i, side := range sides {
+		spec := olm.Mapping(side["spec"])
+		of[i] = lists.Map(olm.Items(spec["targetNamespaces"]), olm.Text)
+		if len(of[i]) == 0 && spec["selector"] == nil {
+			of[i] = []string{""}
+		}
+	}
+	for i := range list {
+		if strings.HasPrefix(list[i].Field, "spec.targetNamespaces") && watches(&list[i], of[0], of[1]) {
+			return
+		}
+	}
+}
 
 // removed says what it means that an object is gone.
 func removed(o *manifest.Object, part change.Part) (findings.Severity, string) {
