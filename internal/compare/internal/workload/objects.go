@@ -86,7 +86,7 @@ func watches(c *change.Change, old, now []string) bool {
 	fewer := !all && slices.ContainsFunc(old, func(n string) bool { return !slices.Contains(now, n) })
 	if fewer {
 		c.Severity = findings.Warning
-		c.Message = "fewer namespaces are watched: in the others nothing controls custom resources any more"
+		c.Message = "namespaces are no longer watched: nothing controls custom resources there"
 	}
 	return fewer
 }
