@@ -81,7 +81,7 @@ type planner struct {
 
 // NewPlan returns the steps to the form that is rendered. asOLM is what profile olm renders of the operators that leave
 // OLM: it explains what OLM made. It is an error if OLM has not settled, if the dump lacks a kind that the plan is
-// about, and if an operator that stays needs one that leaves.
+// about, and if OLM would install one that leaves again.
 func NewPlan(s *State, rendered, asOLM []map[string]any, o Options) (*Plan, error) {
 	if o.To == "" {
 		o.To = generate.ProfileOLM
@@ -91,12 +91,13 @@ func NewPlan(s *State, rendered, asOLM []map[string]any, o Options) (*Plan, erro
 		return nil, err
 	}
 	p := &planner{Options: o, state: s, result: v, departure: v.departure}
-	err = errors.Join(s.checkComplete(o.To), s.checkSettled(), p.departure.checkDependants())
+	err = errors.Join(s.checkComplete(o.To), s.checkSettled(), p.departure.checkReturns())
 	if err != nil {
 		return nil, err
 	}
 	p.plan = &Plan{To: o.To, About: text.Count(len(s.All()), "operator"), Lost: v.Lost, Known: v.known(), File: o.Plan,
-		Warnings: append(s.approvals(p.departure.operators), s.held(p.departure.operators)...)}
+		Warnings: slices.Concat(s.approvals(p.departure.operators), p.departure.unknownNeeds(),
+			s.held(p.departure.operators))}
 	p.rendered = rendered
 	if at := s.newest(); at != "" {
 		p.plan.About += ", as of " + at + ", the newest time in " + strings.Join(o.Dumps, " ")

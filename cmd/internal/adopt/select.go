@@ -191,30 +191,67 @@ func (o *Operator) meets(value any) bool {
 	return false
 }
 
-// checkDependants refuses to take an operator away that another Subscription needs or is for: OLM would install it
-// again.
-func (d *departure) checkDependants() error {
-	for _, sub := range d.state.subscriptions {
-		for _, o := range d.operators {
-			if o.Subscription != nil && o.Subscription != sub.Subscription && o.Package == sub.Spec.Package &&
-				o.Group.Namespace == sub.object.Namespace {
-				return manifest.WithHint(fmt.Errorf("%s stays, and is for package %s too: OLM would install %s again",
-					sub.object.Identity(), o.Package, o.CSV.Name), "delete it, and dump again")
-			}
-		}
-	}
-	for _, other := range d.state.notAdopted() {
-		for _, o := range d.operators {
-			if other.Group.Namespace != o.Group.Namespace || other.Subscription == nil {
-				continue
-			}
-			if need := other.dependsOn(o); need != "" {
-				return manifest.WithHint(fmt.Errorf("%s stays with OLM and needs %s of %s: OLM would install that "+
-					"again", other.CSV.Name, need, o.CSV.Name), "move both, or neither")
-			}
+// checkReturns refuses to take an operator away that OLM would install again, or run elsewhere, for what stays.
+func (d *departure) checkReturns() error {
+	for _, o := range d.operators {
+		if why, hint := d.returns(o); why != "" {
+			return manifest.WithHint(errors.New(oneLine(why)), hint)
 		}
 	}
 	return nil
+}
+
+// returns says for what OLM would install an operator again, and what to do about it; "" if the dump has no such thing.
+// OLM resolves a namespace as long as a Subscription is there, for all CSVs in it.
+func (d *departure) returns(o *Operator) (why, hint string) {
+	const again = "%s stays%s: OLM would install %s again"
+	resolved := false
+	for _, sub := range d.state.subscriptions {
+		if sub.object.Namespace != o.Group.Namespace || d.about(sub.object) {
+			continue
+		}
+		if resolved = true; sub.Spec.Package == o.Package {
+			return fmt.Sprintf(again, sub.object.Identity(), ", and is for package "+o.Package+" too", o.CSV.Name),
+				"delete it, and dump again"
+		}
+	}
+	for _, object := range d.state.Dump.OfKind(v1alpha1.InstallPlanKind) {
+		plan := installPlan(object)
+		over := []v1alpha1.InstallPlanPhase{v1alpha1.InstallPlanPhaseComplete, v1alpha1.InstallPlanPhaseFailed}
+		names := plan.Spec.ClusterServiceVersionNames
+		if object.Namespace == o.Group.Namespace && !d.takesWhole(o.Group) &&
+			!slices.Contains(over, plan.Status.Phase) && (o.next(object, plan) || slices.Contains(names, o.CSV.Name)) {
+			return fmt.Sprintf(again, object.Identity(), ", and installs "+text.And(names), o.Package),
+				"approve or delete it, and dump again"
+		}
+	}
+	for _, other := range d.state.notAdopted() {
+		need, sameNamespace := other.dependsOn(o), other.Group.Namespace == o.Group.Namespace
+		switch {
+		case need != "" && resolved && sameNamespace:
+			return fmt.Sprintf(again, other.CSV.Name, " with OLM and needs "+need+" of "+o.CSV.Name, "that"),
+				"move both, or neither"
+		case other.CSV.Status.Reason == v1alpha1.CSVReasonInterOperatorGroupOwnerConflict &&
+			slices.ContainsFunc(olm.OwnedAPIs(&o.CSV.Spec), func(a olm.API) bool { return other.owns(a.Object()) }):
+			return fmt.Sprintf("%s stays with OLM, which does not run it because of %s: OLM would run it beside that",
+				other.Object.Identity(), o.CSV.Name), "delete it and its Subscription, and dump again"
+		}
+	}
+	return "", ""
+}
+
+// unknownNeeds names the Subscriptions beside operators that have installed nothing, for which OLM may install one
+// again: the dump does not say what their packages need.
+func (d *departure) unknownNeeds() (list []string) {
+	for _, g := range d.state.Groups {
+		leaving := lists.Filter(g.Operators, func(o *Operator) bool { return slices.Contains(d.operators, o) })
+		if len(leaving) > 0 && len(g.Waiting) > 0 {
+			list = append(list, oneLine(fmt.Sprintf("Subscription %s in namespace %s has installed nothing: if it needs "+
+				"%s, OLM installs that again", text.And(g.Waiting), g.Namespace,
+				text.Or(lists.Map(leaving, func(o *Operator) string { return o.CSV.Name })))))
+		}
+	}
+	return list
 }
 
 // waiting notes the Subscriptions that have installed no operator of the dump.
@@ -238,16 +275,28 @@ func (s *State) waiting(groups map[string]*Group) {
 		if g := groups[sub.object.Namespace]; g != nil {
 			g.Waiting = append(g.Waiting, sub.object.Name)
 		}
-		s.Waiting = append(s.Waiting, oneLine(fmt.Sprintf("%s: package %s has no ClusterServiceVersion (%s).",
-			sub.object.Identity(), sub.Spec.Package, s.whatFor(sub))))
+		has := "no ClusterServiceVersion"
 		level, what, hint := findings.Warning, "nothing: "+s.whatFor(sub),
 			"let OLM finish, or delete the Subscription, and dump again; the file has it as a comment"
-		if installed != "" {
+		if there := s.unowned(sub); installed != "" {
 			level, what, hint = findings.Error, oneLine(installed)+", which the dump does not have",
 				"dump with the right to read ClusterServiceVersions"
+		} else if there != nil {
+			has = "ClusterServiceVersion " + there.CSV.Name + ", which no Subscription has installed"
+			hint = "OLM resolves nothing in the namespace until one of the two is deleted: delete the Subscription, and " +
+				"dump again; the file has it as a comment"
 		}
+		s.Waiting = append(s.Waiting, oneLine(fmt.Sprintf("%s: package %s has %s (%s).", sub.object.Identity(),
+			sub.Spec.Package, has, s.whatFor(sub))))
 		s.report("no-csv", level, sub.object, "status.installedCSV", "it has installed "+what, hint)
 	}
+}
+
+// unowned returns the operator of a Subscription's package that no Subscription has installed; nil if there is none.
+func (s *State) unowned(sub *subscription) *Operator {
+	return lists.Find(s.installed, func(o *Operator) bool {
+		return o.Subscription == nil && o.Group.Namespace == sub.object.Namespace && o.Package == sub.Spec.Package
+	})
 }
 
 // installer returns the operator that a Subscription says it has installed, if another one has installed it; or nil.
@@ -311,11 +360,16 @@ func (o *Operator) next(object *dump.Object, plan *v1alpha1.InstallPlan) bool {
 		slices.Contains(plan.Spec.ClusterServiceVersionNames, sub.Status.CurrentCSV)
 }
 
+func installPlan(object *dump.Object) *v1alpha1.InstallPlan {
+	plan := &v1alpha1.InstallPlan{}
+	_ = object.Decode(plan) // Read has decoded it
+	return plan
+}
+
 // runningPlans returns the InstallPlans that install for the Subscription of an operator right now.
 func (s *State) runningPlans(o *Operator) (waits []string) {
 	for _, object := range s.Dump.OfKind(v1alpha1.InstallPlanKind) {
-		plan := &v1alpha1.InstallPlan{}
-		_ = object.Decode(plan) // Read has decoded it
+		plan := installPlan(object)
 		running := []v1alpha1.InstallPlanPhase{v1alpha1.InstallPlanPhasePlanning, v1alpha1.InstallPlanPhaseInstalling}
 		if slices.Contains(running, plan.Status.Phase) && o.next(object, plan) {
 			waits = append(waits, fmt.Sprintf("%s is %s", object.Identity(), plan.Status.Phase))
@@ -327,8 +381,7 @@ func (s *State) runningPlans(o *Operator) (waits []string) {
 // approvals name the updates that wait for somebody to approve them, and what becomes of them.
 func (s *State) approvals(leaving []*Operator) (list []string) {
 	for _, object := range s.Dump.OfKind(v1alpha1.InstallPlanKind) {
-		plan := &v1alpha1.InstallPlan{}
-		_ = object.Decode(plan) // Read has decoded it
+		plan := installPlan(object)
 		waits := lists.Filter(s.All(), func(o *Operator) bool { return o.next(object, plan) })
 		if len(waits) == 0 || plan.Status.Phase != v1alpha1.InstallPlanPhaseRequiresApproval {
 			continue

@@ -156,27 +156,61 @@ func TestDependsOn(t *testing.T) {
 	}
 }
 
-// OLM installs again what a Subscription of the same namespace needs: such an operator does not leave alone.
-func TestCheckDependants(t *testing.T) {
+// OLM installs again what something that stays is for or needs: such an operator does not leave alone.
+func TestCheckReturns(t *testing.T) {
 	const needs = `spec: {customresourcedefinitions: {required: [{name: ferries.example.com, version: v1, kind: Ferry}]}}`
 	needy := with(tug("harbour"), "ClusterServiceVersion", needs)
+	alone := dropped(slices.Clone(needy), "Subscription", "tug-sub")
+	boat := item("Subscription", "harbour/boat", `spec: {name: boat}`)
+	another := item("Subscription", "harbour/x", `{spec: {name: ferry}, status: {conditions: [{type: ResolutionFailed, status: "True"}]}}`)
 	bay := append(with(tug("bay"), "ClusterServiceVersion", needs), item("OperatorGroup", "bay/og", `{}`))
+	rival := func(reason, api string) []map[string]any {
+		return append(with(tug("bay"), "ClusterServiceVersion", `{spec: {customresourcedefinitions: {owned: [{name: `+api+`, version: v1, kind: X}]}}, `+
+			`status: {phase: Failed, reason: `+reason+`}}`), item("OperatorGroup", "bay/og", `{}`))
+	}
+	plan := func(names, phase string) []map[string]any {
+		return []map[string]any{item("InstallPlan", "harbour/p", `{spec: {clusterServiceVersionNames: `+names+`}, status: {phase: `+phase+`}}`)}
+	}
+	unowned := dropped(ferry(), "Subscription", "ferry-sub")
 	for _, c := range []struct {
-		what  string
-		other []map[string]any
-		want  bool
+		what         string
+		ferry, other []map[string]any
+		want         string
 	}{
-		{"one that needs it", needy, true},
-		{"one that does not", tug("harbour"), false},
-		{"one of another namespace", bay, false},
-		{"a second Subscription for it", []map[string]any{item("Subscription", "harbour/x", `spec: {name: ferry}`)}, true},
-		{"a Subscription for it in another namespace", []map[string]any{item("Subscription", "bay/x", `spec: {name: ferry}`)}, false},
-		{"one without Subscription", dropped(slices.Clone(needy), "Subscription", "tug-sub"), false},
+		{"one that needs it", ferry(), needy, "tug.v1.0.0 stays with OLM and needs ferries.example.com of ferry.v1.0.0: OLM would install that again"},
+		{"one that does not", ferry(), tug("harbour"), ""},
+		{"one of another namespace", ferry(), bay, ""},
+		{"a second Subscription for it", ferry(), []map[string]any{another}, "Subscription harbour/x stays, and is for package ferry too: OLM would install ferry.v1.0.0 again"},
+		{"a Subscription for one that no Subscription has installed", unowned, []map[string]any{another}, "Subscription harbour/x stays, and is for package ferry too"},
+		{"a Subscription for another one", unowned, []map[string]any{boat}, ""},
+		{"a Subscription for it in another namespace", ferry(), []map[string]any{item("Subscription", "bay/x", `spec: {name: ferry}`)}, ""},
+		{"one without Subscription in a namespace without one", ferry(), alone, ""},
+		{"one without Subscription beside another one", ferry(), append([]map[string]any{boat}, alone...), "tug.v1.0.0 stays with OLM and needs"},
+		{"an InstallPlan for it that waits", ferry(), append(plan("[tug.v1.0.0, ferry.v1.0.0]", "RequiresApproval"), tug("harbour")...),
+			"InstallPlan harbour/p stays, and installs tug.v1.0.0 and ferry.v1.0.0: OLM would install ferry again"},
+		{"one that the plan deletes", ferry(), plan("[ferry.v1.0.0]", "RequiresApproval"), ""},
+		{"one that is done", ferry(), append(plan("[ferry.v1.0.0]", "Complete"), tug("harbour")...), ""},
+		{"one for another one", ferry(), append(plan("[tug.v1.0.0]", "RequiresApproval"), tug("harbour")...), ""},
+		{"one that it keeps from running", ferry(), rival("InterOperatorGroupOwnerConflict", "ferries.example.com"),
+			"ClusterServiceVersion bay/tug.v1.0.0 stays with OLM, which does not run it because of ferry.v1.0.0"},
+		{"one that another one keeps from running", ferry(), rival("InterOperatorGroupOwnerConflict", "x.example.com"), ""},
+		{"one that fails for another reason", ferry(), rival("UnsupportedOperatorGroup", "ferries.example.com"), ""},
 	} {
-		s := mustSelect(t, cluster(t, ferry(), c.other), "ferry")
-		err := newDeparture(s, s.All(), &Verification{}, &Verification{}).checkDependants()
-		if (err != nil) != c.want {
-			t.Errorf("%s: %v", c.what, err)
+		s := mustSelect(t, cluster(t, c.ferry, c.other), "ferry")
+		err := newDeparture(s, s.All(), &Verification{}, &Verification{}).checkReturns()
+		if (err != nil) != (c.want != "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.what, err, c.want)
+		}
+	}
+}
+
+// A plan warns of a Subscription beside an operator that has installed nothing: nobody knows what its package needs.
+func TestUnknownNeeds(t *testing.T) {
+	boat := item("Subscription", "harbour/boat", `spec: {name: boat}`)
+	for choice, want := range map[string][]string{"ferry": {"Subscription boat in namespace harbour has installed nothing: if it needs ferry.v1.0.0, OLM installs that again"}, "tug": nil} {
+		s := mustSelect(t, cluster(t, ferry(), tug("bay"), []map[string]any{boat, item("OperatorGroup", "bay/og", `{}`)}), choice)
+		if got := newDeparture(s, s.All(), &Verification{}, &Verification{}).unknownNeeds(); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", choice, got, want)
 		}
 	}
 }

@@ -35,6 +35,11 @@ func TestWaiting(t *testing.T) {
 	if len(s.Waiting) != 1 || len(s.Groups[0].Waiting) != 0 {
 		t.Errorf("a Subscription without a group: %q", s.Waiting)
 	}
+	s = cluster(t, dropped(ferry(), "Subscription", "ferry-sub"), []map[string]any{item("Subscription", "harbour/again", `{spec: {name: ferry}}`)})
+	want := "Subscription harbour/again: package ferry has ClusterServiceVersion ferry.v1.0.0, which no Subscription has installed (state unknown)."
+	if !slices.Equal(s.Waiting, []string{want}) {
+		t.Errorf("a Subscription beside a CSV of its package: %q", s.Waiting)
+	}
 }
 
 // No plan is made in the middle of an upgrade.

@@ -200,6 +200,9 @@ func (s *State) newest() (at string) {
 	return at
 }
 
+// noSubscription is the path whose answer says that a cluster has no Subscription: that of kubectl get names no kind.
+const noSubscription = "/apis/" + v1alpha1.SubscriptionCRDAPIVersion + "/subscriptions"
+
 // checkComplete returns an error if the dump lacks a kind without which the way to a form cannot be planned: an answer
 // of kubectl without rights looks like a cluster without objects.
 func (s *State) checkComplete(to generate.Profile) error {
@@ -231,8 +234,11 @@ func (s *State) checkComplete(to generate.Profile) error {
 		return nil
 	}
 	names := lists.Map(kinds, func(k dump.Kind) string { return k.Kind })
-	return manifest.WithHint(fmt.Errorf("the dump has no %s, which the plan is about", text.Or(names)),
-		"add the output of: "+dump.Command(kinds...))
+	hint := "add the output of: " + dump.Command(kinds...)
+	if slices.Contains(names, v1alpha1.SubscriptionKind) {
+		hint += "; if there is no Subscription, of: kubectl get --raw " + noSubscription
+	}
+	return manifest.WithHint(fmt.Errorf("the dump has no %s, which the plan is about", text.Or(names)), hint)
 }
 
 // bringers names what applies objects of operators again and again, what of them, what to do, and what happens if one

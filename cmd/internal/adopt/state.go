@@ -376,15 +376,16 @@ func (s *State) catalogGone(o *Operator) string {
 }
 
 // For returns the state in which the operators are refused that cannot be in a form: a Subscription in Git needs its
-// catalog, without which OLM resolves nothing in the namespace, and OLM v1 takes no package that it has.
+// catalog, without which OLM resolves nothing in the namespace, and what leaves OLM v0 must not be in OLM v1 already.
 func (s *State) For(to generate.Profile) *State {
 	for _, o := range s.All() {
 		why := ""
 		switch to {
 		case generate.ProfileSubscription:
 			why = s.catalogGone(o)
-		case generate.ProfileClusterExtension:
-			why = s.alreadyInV1(o)
+		case generate.ProfileOLM:
+		default:
+			why = s.alreadyInV1(o, to)
 		}
 		if why != "" {
 			s = s.Refuse(o, why)
@@ -395,15 +396,15 @@ func (s *State) For(to generate.Profile) *State {
 
 // alreadyInV1 returns which object of OLM v1 in the dump is for the package of an operator, or has the name that its
 // ClusterExtension would get; "" if there is none.
-func (s *State) alreadyInV1(o *Operator) string {
+func (s *State) alreadyInV1(o *Operator, to generate.Profile) string {
 	names := []string{o.Package}
 	if o.Subscription != nil {
 		names = append(names, o.Subscription.Name)
 	}
 	for _, x := range slices.Concat(s.Dump.OfKind(olm.KindClusterExtension), s.Dump.OfKind("ClusterObjectSet")) {
 		pkg := normalize.At(x.Value(), "spec", "source", "catalog")["packageName"]
-		owner := x.Labels[olm.LabelOwnerV1]
-		if slices.Contains(names, x.Name) || slices.Contains(names, owner) || pkg == o.Package {
+		named := slices.Contains(names, x.Name) || slices.Contains(names, x.Labels[olm.LabelOwnerV1])
+		if pkg == o.Package || named && (pkg == nil || to == generate.ProfileClusterExtension) {
 			return oneLine(x.Identity() + " is already there for the same package: OLM v1 has it, or somebody is " +
 				"about to hand it over")
 		}

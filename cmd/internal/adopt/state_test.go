@@ -1,10 +1,12 @@
 package adopt_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/olmgen/olmgen/cmd/internal/adopt"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 )
 
@@ -32,6 +34,28 @@ func TestMigrationRuleSources(t *testing.T) {
 		}
 		if !strings.Contains(r.Help, want) {
 			t.Errorf("%s: the source is %q, want %s", r.ID, r.Help, want)
+		}
+	}
+}
+
+// What OLM v1 has already is in no form that leaves OLM v0: OLM v1 would take over what is applied. A ClusterExtension of
+// another package only takes the name that an operator would get.
+func TestAlreadyInV1(t *testing.T) {
+	for pkg, forms := range map[string][]generate.Profile{
+		"gatekeeping-operator": {generate.ProfilePlain, generate.ProfileDescoped, generate.ProfileOLMv1, generate.ProfileClusterExtension},
+		"other":                {generate.ProfileClusterExtension},
+	} {
+		s := edited(t, "gates-multi.yaml", func(items []object) []object {
+			return append(items, object{"apiVersion": "olm.operatorframework.io/v1", "kind": "ClusterExtension", "metadata": object{"name": "gatekeeping-operator"},
+				"spec": object{"source": object{"catalog": object{"packageName": pkg}}}})
+		})
+		for _, to := range generate.Profiles {
+			refused := slices.ContainsFunc(s.For(to).Findings, func(f findings.Finding) bool {
+				return f.Rule == "refused" && strings.Contains(f.Message, "ClusterExtension gatekeeping-operator is already there")
+			})
+			if want := slices.Contains(forms, to); refused != want {
+				t.Errorf("package %s, %s: refused: %t", pkg, to, refused)
+			}
 		}
 	}
 }

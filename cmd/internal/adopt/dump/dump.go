@@ -34,10 +34,10 @@ type Dump struct {
 	Dropped int       // objects of other kinds, and those that are not OLM's
 
 	byKey map[string]*Object
-	seen  map[string]bool // kinds of which the dump has an object, kept or not
+	seen  map[string]bool // kinds of which the dump has an object, kept or not, or a List
 }
 
-// Has reports whether the dump has an object of a kind, kept or not.
+// Has reports whether the dump has an object of a kind, kept or not, or the API server's List of it.
 func (d *Dump) Has(kind string) bool { return d.seen[kind] }
 
 // Get returns an object by its kind, namespace and name; nil if the dump has none.
@@ -115,7 +115,7 @@ func noObjects(file string) error {
 type reader struct {
 	store   store
 	byKey   map[string]*Object
-	kinds   map[string]bool // that a dump may have, of which there was an object
+	kinds   map[string]bool // that a dump may have, of which there was an object or a List
 	cluster *Object         // the namespace kube-system, whose UID is that of the cluster
 	secrets int
 	dropped int

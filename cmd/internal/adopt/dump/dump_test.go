@@ -232,6 +232,27 @@ func TestFlow(t *testing.T) {
 	}
 }
 
+// An empty List of one of OLM's kinds, as the API server sends it, says that there is none. That of kubectl get says
+// nothing, and neither does a List of Kubernetes' own kinds, whose items have no kind.
+func TestEmptyList(t *testing.T) {
+	const of = `"apiVersion":"operators.coreos.com/v1alpha1","kind":"SubscriptionList"`
+	for text, want := range map[string]bool{
+		`{` + of + `,"items":[],"metadata":{"resourceVersion":"9"}}`:                           true,
+		"apiVersion: operators.coreos.com/v1alpha1\nitems: []\nkind: SubscriptionList\n":       true,
+		"apiVersion: operators.coreos.com/v1alpha1\nitems:\nkind: SubscriptionList\n":          true,
+		`{"apiVersion":"v1","kind":"List","items":[{` + of + `,"items":[]}]}`:                  true,
+		`{"apiVersion":"v1","kind":"List","items":[]}`:                                         false,
+		`{"apiVersion":"example.com/v1","kind":"SubscriptionList","items":[]}`:                 false,
+		`{"apiVersion":"apps/v1","kind":"DeploymentList","items":[{"metadata":{"name":"a"}}]}`: false,
+		`{"apiVersion":"operators.coreos.com/v1alpha1","kind":"InstallPlanList","items":[]}`:   false,
+	} {
+		d, err := read(t, text)
+		if err != nil || d.Has("Subscription") != want || d.Has("Deployment") {
+			t.Errorf("%s: %v %v", text, err, d)
+		}
+	}
+}
+
 // Of two states of an object, the later one counts.
 func TestStates(t *testing.T) {
 	const state = "apiVersion: v1\nkind: Namespace\nmetadata: {name: a, uid: u, resourceVersion: %q, labels: {v: %q}}\n"

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -132,14 +133,14 @@ func (r *reader) jsonObject(s *source, d *jsontext.Decoder) error {
 	if _, err := d.ReadToken(); err != nil {
 		return err
 	}
-	var kind string
-	if items && json.Unmarshal(fields["kind"], &kind) == nil && strings.HasSuffix(kind, "List") {
-		r.seen++
-		return nil
-	}
 	raw, err := json.Marshal(fields)
 	if err != nil {
 		return err
+	}
+	var is head
+	if items && json.Unmarshal(raw, &is) == nil && strings.HasSuffix(is.Kind, "List") {
+		r.list(is)
+		return nil
 	}
 	return r.jsonValue(s, raw)
 }
@@ -202,6 +203,15 @@ func (s *source) fits(raw json.RawMessage) error {
 		return manifest.OverLimit(s.errorf(0, "an object has more than %d places where a value can begin", most.Values))
 	}
 	return nil
+}
+
+// list counts a List. An empty one of a kind, as the API server sends it, says that the cluster has none. Items of a List
+// of Kubernetes' own kinds do not name their kind, so that they are not read.
+func (r *reader) list(is head) {
+	r.seen++
+	if k, ok := kindOf(is.APIVersion, strings.TrimSuffix(is.Kind, "List")); ok && k.Group == olm.Group {
+		r.kinds[k.Kind] = true
+	}
 }
 
 // wanted counts an object, and reports whether its kind is kept.

@@ -184,7 +184,7 @@ func (y *yamlReader) document(end bool) error {
 		}
 		return y.truncated(y.lines, "has a list of items, and the kind List that kubectl prints after them is missing")
 	case y.list && !y.flow:
-		y.seen++
+		y.reader.list(y.is)
 		return nil
 	case len(bytes.TrimSpace(y.text.Bytes())) == 0 || y.drops(y.is):
 		return nil
@@ -211,7 +211,7 @@ func (y *yamlReader) object(text []byte) error {
 			return y.broken(err)
 		}
 		if y.flow && strings.HasSuffix(y.is.Kind, "List") {
-			y.seen++
+			y.reader.list(y.is)
 		}
 		for _, o := range objects {
 			if y.wanted(head{o.APIVersion, o.Kind}) {
