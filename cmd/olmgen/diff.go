@@ -274,11 +274,14 @@ type comparison interface {
 
 func (f *diffFlags) compareSides(cmd *cobra.Command, sides [2]side, on review.TreeOptions, o compare.Options) (
 	*compare.Report, error) {
+	if sides[1].tree != nil {
+		on.Next = sides[1].tree.Objects
+	}
 	old, err := f.read(cmd, sides[0], on)
 	if err != nil {
 		return nil, err
 	}
-	on.Over = old
+	on.Over, on.Next = old, nil
 	now, err := f.read(cmd, sides[1], on)
 	if err != nil {
 		return nil, err

@@ -43,6 +43,7 @@ type TreeOptions struct {
 	Cluster []*manifest.Object // what is in the cluster beside the tree
 	Target  fit.Cluster        // the releases in it
 	Over    *Subject           // the older state, whose outcome this one is played on; nil for an empty cluster
+	Next    []*manifest.Object // the newer state, if this one is the older
 }
 
 // FromTree returns the objects of a tree as a Subject, with what OLM makes of the operators that it installs for the

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -31,6 +32,7 @@ type outcome struct {
 	report  *predict.Report    // what OLM does; its After is the cluster that OLM leaves
 	plan    []Planned          // what OLM has installed
 	parts   []Installed        // of the plan
+	settled []*manifest.Object // of the tree, which count as beside it
 }
 
 // play plays one cluster of a tree: on the outcome of the older state, if there is one, else beside what is in the
@@ -43,10 +45,20 @@ func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
 		whole.Objects = h.world.Settled(t.Objects)
 	}
 	h.tree = &whole
-	base := &outcome{options: o, tree: &tree.Tree{}, world: &world.World{},
-		report: &predict.Report{After: o.unreleased(&whole)}}
+	base := &outcome{options: o, tree: &tree.Tree{}, world: &world.World{}, settled: o.settled(whole.Objects)}
 	if o.Over != nil && o.Over.outcome != nil {
 		base = o.Over.outcome
+	}
+	h.settled = base.settled
+	beside := lists.Set(h.settled, o.key)
+	own := func(x *manifest.Object) bool { return !beside[o.key(x)] }
+	h.git, whole.Objects = lists.Filter(h.git, own), lists.Filter(whole.Objects, own)
+	if base.report == nil {
+		h.options.Cluster = slices.Concat(o.Cluster, h.settled)
+		released := lists.Set(o.released(slices.Concat(whole.Objects, o.Cluster), h.options.Cluster), o.key)
+		base.report = &predict.Report{After: lists.Filter(h.options.Cluster, func(x *manifest.Object) bool {
+			return !released[o.key(x)]
+		})}
 	}
 	var err error
 	on, gone := h.over(ctx, base)
@@ -80,8 +92,8 @@ func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
 		plan = append(plan, lists.Filter(carried, func(p Planned) bool { return !says[p.at()] })...)
 	}
 	h.plan = lists.Filter(plan, func(p Planned) bool { return p.live != "" || keys[o.key(p.Object)] })
-	beside := lists.Set(on.Objects, o.key)
-	unknown = lists.Filter(unknown, func(u Unknown) bool { key := o.key(u.Object); return keys[key] || !beside[key] })
+	there := lists.Set(on.Objects, o.key)
+	unknown = lists.Filter(unknown, func(u Unknown) bool { key := o.key(u.Object); return keys[key] || !there[key] })
 	installed, more, err := renderAll(ctx, h.plan, o)
 	if err != nil {
 		return nil, err
@@ -138,7 +150,7 @@ func (s *Subject) follow(ctx context.Context, base *outcome, carried []Planned) 
 	}
 	s.said = append(s.said, refused...)
 	s.ignored(base, live)
-	now, was := next(h.report), next(control)
+	now, was, shown := next(h.report), next(control), map[string]bool{}
 	for _, p := range carried {
 		at := p.Namespace + "/" + p.live
 		if i := now[at]; i != nil && (was[at] == nil || was[at].Name != i.Name) {
@@ -148,7 +160,16 @@ func (s *Subject) follow(ctx context.Context, base *outcome, carried []Planned) 
 			p = ofSubscription(to)
 			p.live = to.Name
 		}
+		shown[at] = true
 		plan = append(plan, p)
+	}
+	for _, u := range h.report.Updates {
+		at := u.Namespace + "/" + u.Replaces
+		i, there := now[at], live[olm.Group+"/"+v1alpha1.ClusterServiceVersionKind+"/"+at]
+		if there != nil && !shown[at] && (was[at] == nil || was[at].Name != i.Name) {
+			s.unknown(Unknown{Object: i.Subscription, Name: i.Name, Why: "OLM updates " + u.Replaces + " to it, and " +
+				"what that changes is not compared: OLD and NEW differ in its objects, or no catalog of OLD has it"})
+		}
 	}
 	return plan, nil
 }
@@ -232,11 +253,16 @@ func (s *Subject) ignored(base *outcome, live map[string]*manifest.Object) {
 	}
 }
 
-// unreleased returns what is in the cluster beside the tree, without the ClusterServiceVersions that the catalogs have
-// for the Subscriptions of the tree: they are shown as the catalogs have them.
-func (o TreeOptions) unreleased(t *tree.Tree) []*manifest.Object {
+// isCSV reports whether an object is a ClusterServiceVersion.
+func isCSV(x *manifest.Object) bool {
+	return x.Kind == v1alpha1.ClusterServiceVersionKind && x.Group() == olm.Group
+}
+
+// released returns the ClusterServiceVersions among objects that the catalogs have for Subscriptions that have
+// installed them. They are shown as the catalogs have them.
+func (o TreeOptions) released(subscriptions, objects []*manifest.Object) []*manifest.Object {
 	known := map[string]bool{}
-	for _, x := range slices.Concat(t.Objects, o.Cluster) {
+	for _, x := range subscriptions {
 		if x.Kind == v1alpha1.SubscriptionKind && x.Group() == olm.Group {
 			name, _ := x.Get("status", "installedCSV")
 			pkg, _ := x.Get("spec", "name")
@@ -245,13 +271,36 @@ func (o TreeOptions) unreleased(t *tree.Tree) []*manifest.Object {
 			}
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(o.Cluster), func(x *manifest.Object) bool {
-		return x.Kind == v1alpha1.ClusterServiceVersionKind && known[x.Namespace+"/"+x.Name]
+	return lists.Filter(objects, func(x *manifest.Object) bool {
+		return isCSV(x) && known[cmp.Or(x.Namespace, o.Namespace)+"/"+x.Name]
 	})
 }
 
+// settled returns what of a tree are operators that its newer state has just so, with all that belongs to them: both
+// are of one cluster, and what OLM does to them is shown, as if they were beside the tree.
+func (o TreeOptions) settled(objects []*manifest.Object) (out []*manifest.Object) {
+	next, crds := lists.By(o.Next, o.key), olm.CRDs(objects)
+	for _, csv := range o.released(objects, objects) {
+		whole := world.Index(objects, o.Namespace)
+		whole.Remove([]*manifest.Object{csv})
+		var spec v1alpha1.ClusterServiceVersionSpec
+		_ = csv.Field(&spec.CustomResourceDefinitions, "spec", "customresourcedefinitions") // else it owns none
+		owned := lists.Set(olm.OwnedAPIs(&spec), olm.API.Object)
+		of := lists.Filter(objects, func(x *manifest.Object) bool {
+			return whole.Find(x) == nil || x == crds[x.Name] && owned[x.Name]
+		})
+		if !slices.ContainsFunc(of, func(x *manifest.Object) bool {
+			return next[o.key(x)] == nil || !world.Same(x, next[o.key(x)])
+		}) {
+			out = append(out, of...)
+		}
+	}
+	return out
+}
+
 // over returns the tree as it is applied to the cluster of another outcome, and what has left Git: it is not there any
-// more, nor what only that owned. A tree that says what is in a namespace, as a dump does, is believed.
+// more, nor what only that owned. A tree that says what is in a namespace, as a dump does, is believed, unless it says what
+// the older one said: OLM has gone on since.
 func (h *outcome) over(ctx context.Context, base *outcome) (on *tree.Tree, gone []*manifest.Object) {
 	if len(base.report.After) == 0 {
 		return h.tree, nil
@@ -265,9 +314,14 @@ func (h *outcome) over(ctx context.Context, base *outcome) (on *tree.Tree, gone 
 		}
 	}
 	live.Remove(gone)
-	says := map[string]bool{}
+	before, says := lists.By(base.git, o.key), map[string]bool{}
+	again := func(x *manifest.Object) bool {
+		old := before[o.key(x)]
+		return handsOver(x) && x.Has("status") && old != nil && live.Find(x) != nil &&
+			reflect.DeepEqual(olm.Get(old, "status"), olm.Get(x, "status"))
+	}
 	for _, x := range h.tree.Objects {
-		if handsOver(x) && x.Has("status") {
+		if (isCSV(x) || handsOver(x) && !again(x)) && x.Has("status") {
 			says[cmp.Or(x.Namespace, o.Namespace)] = true
 		}
 	}
@@ -283,7 +337,12 @@ func (h *outcome) over(ctx context.Context, base *outcome) (on *tree.Tree, gone 
 		h.world = predict.World(ctx, slices.Concat(on.Objects, h.git), o.Namespace, o.Catalogs)
 		h.tree.Objects = lists.Filter(h.tree.Objects, func(x *manifest.Object) bool { return h.world.Find(x) != nil })
 	}
-	on.Objects = append(on.Objects, h.tree.Objects...) // applied over it
+	for _, x := range h.tree.Objects { // applied over it
+		if again(x) && !says[cmp.Or(x.Namespace, o.Namespace)] {
+			x = world.WithStatus(x, olm.Mapping(olm.Get(live.Find(x), "status")))
+		}
+		on.Objects = append(on.Objects, x)
+	}
 	return on, gone
 }
 
