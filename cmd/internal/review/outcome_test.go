@@ -81,6 +81,10 @@ func comparedTrees(t *testing.T, o TreeOptions, old, now string) *compare.Report
 	t.Helper()
 	var sides [2]*Subject
 	for i, text := range []string{old, now} {
+		o.Next = nil
+		if i == 0 {
+			o.Next = reviewtest.Objects(t, "all.yaml", now)
+		}
 		side, err := FromTree(t.Context(), &tree.Tree{Objects: reviewtest.Objects(t, "all.yaml", text)}, o)
 		if err != nil {
 			t.Fatal(err)
