@@ -121,7 +121,15 @@ func (j *judge) path(p Pair) {
 		j.add(p.New, RuleSameName, findings.Warning, "metadata.name",
 			"has the name of the older release, and is another one: OLM installs nothing of it where that is installed")
 	}
-	if j.PathKnown || p.Old == nil || p.Old.Name == p.New.Name {
+	if p.Old == nil || p.Old.Name == p.New.Name {
+		return
+	}
+	if csv := j.unowned(p.Old.Name); csv != nil {
+		j.addAt(p.New, RulePath, findings.Error, csv.Object, "", "follows %s, which no Subscription in the cluster has "+
+			"installed (%s): OLM does not upgrade it", p.Old.Name, csv.Identity())
+		return
+	}
+	if j.PathKnown {
 		return
 	}
 	old, entry := p.Old.Name, p.New.Entry
@@ -146,6 +154,28 @@ func (j *judge) path(p Pair) {
 		severity = findings.Info
 	}
 	j.add(p.New, RulePath, severity, "spec.replaces", "%s", why)
+}
+
+// unowned returns a ClusterServiceVersion of the cluster with some name if it is that of no Subscription, and no other
+// one of the name is. OLM goes by the status of Subscriptions (OLM: pkg/controller/registry/resolver/source_csvs.go). A
+// cluster without any Subscription does not say that there is none.
+func (j *judge) unowned(name string) (found *world.CSV) {
+	if j.Played || j.Phases {
+		return nil
+	}
+	w := world.Read(j.Cluster, "")
+	for _, v := range w.CSVs {
+		if v.Name != name || v.Copied || v.Phase == v1alpha1.CSVPhaseNone || len(w.Subscriptions) == 0 {
+			continue
+		}
+		if slices.ContainsFunc(w.Subscriptions, func(s *world.Subscription) bool {
+			return s.Namespace == v.Namespace && s.InstalledCSV == name
+		}) {
+			return nil
+		}
+		found = v
+	}
+	return found
 }
 
 // unfit finds objects that do not fit the newer CRD. OLM lists them in each version that both CRDs serve, and checks

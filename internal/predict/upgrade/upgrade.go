@@ -173,7 +173,8 @@ var (
 	RuleCRDOwner = findings.Rule{ID: "crd-owner", Text: "owns a CRD that another operator owns, too",
 		Help: "NEW owns a CRD that another operator owns already, or takes from it the version that it owns."}
 	RulePath = findings.Rule{ID: "no-upgrade", Text: "does not replace the older release",
-		Help: "replaces, skips and skipRange of NEW do not name OLD, so OLM does not upgrade in one step."}
+		Help: "replaces, skips and skipRange of NEW do not name OLD, so OLM does not upgrade in one step. Or no " +
+			"Subscription in the cluster has installed OLD, so OLM does not upgrade it at all."}
 	RuleSameName = findings.Rule{ID: "same-name", Text: "has the name of the older release",
 		Help: "OLM knows a release by the name of its ClusterServiceVersion. It installs nothing of NEW where OLD is " +
 			"installed (OLM: pkg/controller/registry/resolver/resolver.go)."}
