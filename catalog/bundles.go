@@ -159,16 +159,14 @@ func (c *Catalog) withBundles(dirs *Catalog) *Catalog {
 	all := Join(c, dirs)
 	found := maps.Clone(dirs.Packages)
 	for _, p := range dirs.refused { // for its graph, which is that of the file-based catalog
-		if found[p.Name] = p; c.Packages[p.Name] == nil {
-			all.refused = append(all.refused, p)
-		}
+		found[p.Name] = p
 	}
 	for _, d := range dirs.dropped {
 		found[d.whole.Name] = d.whole
 	}
 	for _, f := range dirs.Faulty {
-		served := c.Packages[f.Package] != nil
-		if f.Missing = f.Missing && !served; !f.All || !served {
+		if c.Packages[f.Package] != nil && !f.All { // it is served
+			f.Missing = false
 			all.Faulty = append(all.Faulty, f)
 		}
 	}

@@ -105,7 +105,7 @@ func (c Catalogs) Has(pkg, bundle string) bool {
 // subscribe predicts what OLM's resolver does with the Subscriptions, and adds the CSVs that it installs.
 func (c *prediction) subscribe(ctx context.Context) error {
 	tree, catalogs := resolve.Of(c.World), c.options.Catalogs
-	c.judgeSources(tree.CatalogSources, catalogs.Sources)
+	c.judgeSources(tree.CatalogSources)
 	r := c.resolution(tree, catalogs)
 	for _, state := range tree.Namespaces {
 		if err := r.resolve(ctx, state); err != nil {
@@ -528,15 +528,17 @@ func (c *prediction) addFrom(ctx context.Context, p Install) error {
 
 // judgeSources reports CatalogSources that OLM cannot use or does not start, and Subscriptions to disabled ones.
 // What somebody gives the content of is taken to answer.
-func (c *prediction) judgeSources(declared, given []resolve.Source) {
+func (c *prediction) judgeSources(declared []resolve.Source) {
+	catalogs := c.options.Catalogs
 	for _, s := range declared {
 		o := c.Source(s.Namespace, s.Name)
-		switch {
+		switch given := catalogs.Others != nil || slices.ContainsFunc(catalogs.Sources, s.Same); {
 		case o == nil:
 		case s.Fault != "":
 			c.note(ruleSource, findings.Error, o, "spec.sourceType", s.Fault,
 				"repair or delete it: OLM resolves nothing in a namespace that sees it")
-		case s.Connection != "" && !slices.ContainsFunc(given, s.Same):
+		case given:
+		case s.Connection != "":
 			c.note(ruleSource, findings.Error, o, "status.connectionState", "nobody answers: the last state of OLM's "+
 				"connection is "+s.Connection, "repair or delete it: OLM resolves nothing in a namespace that sees it")
 		case o.Has("spec", "address"):

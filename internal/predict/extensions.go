@@ -223,8 +223,15 @@ func askedFor(o *manifest.Object, declared []declaredCatalog, catalogs Catalogs)
 	}
 	q.Selector = from.Selector
 	var err error
-	q.Sources, err = servedTo(from.Selector, declared, catalogs)
-	return q, err
+	if q.Sources, err = servedTo(from.Selector, declared, catalogs); err != nil {
+		return q, err
+	}
+	for _, s := range q.Sources {
+		if why := s.Catalog.Missing(q.Package); why != nil {
+			return q, fmt.Errorf("a release of package %s cannot be read: %w", q.Package, why)
+		}
+	}
+	return q, nil
 }
 
 // rest returns the bundle at which OLM v1 comes to rest from an installed one, which may be nil, and the bundles that
@@ -333,6 +340,7 @@ type PlayedExtension struct {
 	ours      bool               // the words of the refusal are not those of OLM v1
 	noAccount bool               // OLM v1 does not find the one that it acts as
 	disputed  bool               // two roots of the cluster differ about it
+	unserved  bool               // it is unknown, as nobody says what a catalog serves
 	partial   string             // why only what the catalog says of the operator is known
 	by        string             // who refuses it, as the end of a sentence
 	differs   string             // why OLM v1 may say something else of its CRDs
@@ -378,6 +386,7 @@ func (c *prediction) playExtensions(ctx context.Context) error {
 			e.Refused = refusal.Text
 		case err != nil:
 			e.Unknown = text.OneLine(err.Error())
+			_, e.unserved = errors.AsType[contentError](err)
 		default:
 			e.extension, e.chosen = q.extension(chosen), installedFrom(chosen)
 			e.Bundle, e.Catalog = e.extension.Name, e.extension.Catalog
@@ -478,12 +487,12 @@ func quoteHint(refused string) string {
 	return ""
 }
 
-// hint returns what makes known what is installed: if its name is, the catalog is.
+// hint returns what makes known what is installed.
 func (e *PlayedExtension) hint() string {
-	if e.Bundle != "" || e.disputed {
-		return ""
+	if e.unserved {
+		return passCatalog
 	}
-	return passCatalog
+	return ""
 }
 
 // judgeOwnership reports objects of bundles that something else makes: another ClusterExtension, OLM v0, or whoever

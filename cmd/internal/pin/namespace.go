@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
@@ -304,7 +305,8 @@ func (n *Namespace) reached(w *resolve.Walk, from string) error {
 			return n.refuseAll(fmt.Sprintf("from %s, it is not known whether OLM resolves: a dependency may be in %s",
 				from, text.And(hidden)), "pass the content of "+text.And(hidden))
 		}
-		return n.refuseAll(fmt.Sprintf("from %s, OLM does not resolve: %s", from, w.Failure.Text), "")
+		return n.refuseAll(fmt.Sprintf("from %s, OLM does not resolve: %s", from, w.Failure.Text),
+			strings.Join(w.Failure.Help, "; or "))
 	}
 	for _, p := range slices.SortedFunc(maps.Keys(n.approved), Package.Compare) {
 		s, _ := n.subscription(p)
