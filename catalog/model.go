@@ -258,10 +258,10 @@ func (c *Catalog) AllNames() []string {
 func Join(catalogs ...*Catalog) *Catalog {
 	all := &Catalog{Packages: map[string]*Package{}}
 	for _, c := range catalogs {
-		mine := func(pkg string) bool { return all.Packages[pkg] == nil }
-		all.Faulty = append(all.Faulty, lists.Filter(c.Faulty, func(f Faulty) bool { return mine(f.Package) })...)
-		all.refused = append(all.refused, lists.Filter(c.refused, func(p *Package) bool { return mine(p.Name) })...)
-		all.dropped = append(all.dropped, lists.Filter(c.dropped, func(d dropped) bool { return mine(d.whole.Name) })...)
+		is := func(pkg string) bool { return all.Packages[pkg] == nil } // of this one
+		all.Faulty = append(all.Faulty, lists.Filter(c.Faulty, func(f Faulty) bool { return is(f.Package) })...)
+		all.refused = append(all.refused, lists.Filter(c.refused, func(p *Package) bool { return is(p.Name) })...)
+		all.dropped = append(all.dropped, lists.Filter(c.dropped, func(d dropped) bool { return is(d.whole.Name) })...)
 		all.faults, all.unknown = append(all.faults, c.faults...), append(all.unknown, c.unknown...)
 		all.others, all.left = append(all.others, c.others...), append(all.left, c.left...)
 		for name, p := range c.Packages {

@@ -246,8 +246,8 @@ func (d *departure) unknownNeeds() (list []string) {
 	for _, g := range d.state.Groups {
 		leaving := lists.Filter(g.Operators, func(o *Operator) bool { return slices.Contains(d.operators, o) })
 		if len(leaving) > 0 && len(g.Waiting) > 0 {
-			list = append(list, oneLine(fmt.Sprintf("Subscription %s in namespace %s has installed nothing: if it needs "+
-				"%s, OLM installs that again", text.And(g.Waiting), g.Namespace,
+			list = append(list, oneLine(fmt.Sprintf("Subscription %s in namespace %s has installed nothing: if it "+
+				"needs %s, OLM installs that again", text.And(g.Waiting), g.Namespace,
 				text.Or(lists.Map(leaving, func(o *Operator) string { return o.CSV.Name })))))
 		}
 	}
@@ -283,8 +283,8 @@ func (s *State) waiting(groups map[string]*Group) {
 				"dump with the right to read ClusterServiceVersions"
 		} else if there != nil {
 			has = "ClusterServiceVersion " + there.CSV.Name + ", which no Subscription has installed"
-			hint = "OLM resolves nothing in the namespace until one of the two is deleted: delete the Subscription, and " +
-				"dump again; the file has it as a comment"
+			hint = "OLM resolves nothing in the namespace until one of the two is deleted: delete the Subscription, " +
+				"and dump again; the file has it as a comment"
 		}
 		s.Waiting = append(s.Waiting, oneLine(fmt.Sprintf("%s: package %s has %s (%s).", sub.object.Identity(),
 			sub.Spec.Package, has, s.whatFor(sub))))

@@ -45,21 +45,7 @@ func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
 		whole.Objects = h.world.Settled(t.Objects)
 	}
 	h.tree = &whole
-	base := &outcome{options: o, tree: &tree.Tree{}, world: &world.World{}, settled: o.settled(whole.Objects)}
-	if o.Over != nil && o.Over.outcome != nil {
-		base = o.Over.outcome
-	}
-	h.settled = base.settled
-	beside := lists.Set(h.settled, o.key)
-	own := func(x *manifest.Object) bool { return !beside[o.key(x)] }
-	h.git, whole.Objects = lists.Filter(h.git, own), lists.Filter(whole.Objects, own)
-	if base.report == nil {
-		h.options.Cluster = slices.Concat(o.Cluster, h.settled)
-		released := lists.Set(o.released(slices.Concat(whole.Objects, o.Cluster), h.options.Cluster), o.key)
-		base.report = &predict.Report{After: lists.Filter(h.options.Cluster, func(x *manifest.Object) bool {
-			return !released[o.key(x)]
-		})}
-	}
+	base := h.base()
 	var err error
 	on, gone := h.over(ctx, base)
 	h.options.Catalogs = o.Catalogs.Without(gone)
@@ -103,6 +89,28 @@ func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
 		s.unknown(u)
 	}
 	return s, nil
+}
+
+// base returns what the tree is played on: the older state, or else what is in the cluster. What counts as beside the
+// tree leaves it.
+func (h *outcome) base() *outcome {
+	o := h.options
+	base := &outcome{options: o, tree: &tree.Tree{}, world: &world.World{}, settled: o.settled(h.tree.Objects)}
+	if o.Over != nil && o.Over.outcome != nil {
+		base = o.Over.outcome
+	}
+	h.settled = base.settled
+	beside := lists.Set(h.settled, o.key)
+	own := func(x *manifest.Object) bool { return !beside[o.key(x)] }
+	h.git, h.tree.Objects = lists.Filter(h.git, own), lists.Filter(h.tree.Objects, own)
+	if base.report == nil {
+		h.options.Cluster = slices.Concat(o.Cluster, h.settled)
+		released := lists.Set(o.released(slices.Concat(h.tree.Objects, o.Cluster), h.options.Cluster), o.key)
+		base.report = &predict.Report{After: lists.Filter(h.options.Cluster, func(x *manifest.Object) bool {
+			return !released[o.key(x)]
+		})}
+	}
+	return base
 }
 
 // check plays a tree, with its InstallPlans. Where OLM reads nothing of it, nothing becomes of it.
@@ -299,8 +307,8 @@ func (o TreeOptions) settled(objects []*manifest.Object) (out []*manifest.Object
 }
 
 // over returns the tree as it is applied to the cluster of another outcome, and what has left Git: it is not there any
-// more, nor what only that owned. A tree that says what is in a namespace, as a dump does, is believed, unless it says what
-// the older one said: OLM has gone on since.
+// more, nor what only that owned. A tree that says what is in a namespace, as a dump does, is believed, unless it says
+// what the older one said: OLM has gone on since.
 func (h *outcome) over(ctx context.Context, base *outcome) (on *tree.Tree, gone []*manifest.Object) {
 	if len(base.report.After) == 0 {
 		return h.tree, nil

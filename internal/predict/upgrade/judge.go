@@ -125,8 +125,8 @@ func (j *judge) path(p Pair) {
 		return
 	}
 	if csv := j.unowned(p.Old.Name); csv != nil {
-		j.addAt(p.New, RulePath, findings.Error, csv.Object, "", "follows %s, which no Subscription in the cluster has "+
-			"installed (%s): OLM does not upgrade it", p.Old.Name, csv.Identity())
+		j.addAt(p.New, RulePath, findings.Error, csv.Object, "", "follows %s, which no Subscription in the cluster "+
+			"has installed (%s): OLM does not upgrade it", p.Old.Name, csv.Identity())
 		return
 	}
 	if j.PathKnown {

@@ -205,8 +205,8 @@ func (s *source) fits(raw json.RawMessage) error {
 	return nil
 }
 
-// list counts a List. An empty one of a kind, as the API server sends it, says that the cluster has none. Items of a List
-// of Kubernetes' own kinds do not name their kind, so that they are not read.
+// list counts a List. An empty one of a kind, as the API server sends it, says that the cluster has none. Items of a
+// List of Kubernetes' own kinds do not name their kind, so that they are not read.
 func (r *reader) list(is head) {
 	r.seen++
 	if k, ok := kindOf(is.APIVersion, strings.TrimSuffix(is.Kind, "List")); ok && k.Group == olm.Group {
