@@ -106,11 +106,11 @@ func foldersOf(dir string) ([]*folder, error) {
 		if err != nil || !e.IsDir() {
 			return err
 		}
-		switch legacy, bundle := holdsBundle(os.DirFS(p), "."); {
-		case legacy:
+		switch {
+		case holdsLegacy(os.DirFS(p), "."):
 			f := found.at(p)
 			f.legacy, f.unclear = true, true
-		case bundle:
+		case source.HasManifests(p):
 			f, name := found.at(filepath.Dir(p)), packageOf(p)
 			f.bundles = append(f.bundles, p)
 			if f.unclear = f.unclear || name == ""; !slices.Contains(f.packages, name) {
@@ -210,17 +210,10 @@ func packageOf(dir string) string {
 	return metadata.Annotations[olm.BundlePackage]
 }
 
-// holdsBundle reports whether a directory has a legacy package or a bundle.
-func holdsBundle(fsys fs.FS, dir string) (legacy, bundle bool) {
-	entries, err := fs.ReadDir(fsys, dir)
-	if err != nil {
-		return false, false
-	}
-	for _, e := range entries {
-		legacy = legacy || source.IsPackageManifestName(e.Name())
-		bundle = bundle || e.IsDir() && e.Name() == "manifests"
-	}
-	return legacy, bundle
+// holdsLegacy reports whether a directory has a legacy package.
+func holdsLegacy(fsys fs.FS, dir string) bool {
+	entries, _ := fs.ReadDir(fsys, dir)
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return source.IsPackageManifestName(e.Name()) })
 }
 
 // addLegacy adds each version of a legacy package.

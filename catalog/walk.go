@@ -56,12 +56,12 @@ func (w *walk) read(ctx context.Context) error {
 
 // belongs returns fs.SkipDir for a directory whose files belong to a bundle, a legacy package, or a template.
 func belongs(fsys fs.FS, dir string) error {
-	legacy, bundle := holdsBundle(fsys, dir)
-	if bundle { // a file-based catalog may have a directory of this name too
-		_, err := fs.Stat(fsys, path.Join(dir, "metadata"))
-		bundle = err == nil
+	has := func(name string) bool {
+		_, err := fs.Stat(fsys, path.Join(dir, name))
+		return err == nil
 	}
-	if legacy || bundle || path.Base(dir) == pipeline.Templates {
+	// A file-based catalog may have a directory manifests, too.
+	if holdsLegacy(fsys, dir) || has("manifests") && has("metadata") || path.Base(dir) == pipeline.Templates {
 		return fs.SkipDir
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
@@ -79,7 +80,9 @@ func (e *NothingError) Error() string {
 }
 
 // Hint returns what to do.
-func (e *NothingError) Hint() string { return "a bundle has a directory manifests/" }
+func (e *NothingError) Hint() string {
+	return "a bundle has a directory manifests/ with a ClusterServiceVersion"
+}
 
 type finder struct {
 	list     []Found
@@ -99,7 +102,7 @@ func (f *finder) visit(ctx context.Context, p string, e fs.DirEntry, err error) 
 		return nil
 	case strings.HasPrefix(e.Name(), ".") && e.Name() != "." && e.Name() != "..":
 		return filepath.SkipDir
-	case exists(filepath.Join(p, "manifests")), exists(filepath.Join(p, "metadata", "annotations.yaml")):
+	case HasManifests(p), exists(filepath.Join(p, "metadata", "annotations.yaml")):
 		f.list = append(f.list, Found{KindDir, p})
 		return filepath.SkipDir
 	}
@@ -125,6 +128,7 @@ var (
 	renderConfig = lazy.Regexp(`(?m)^\s*\{?\s*"?kind"?:\s*["']?RenderConfig\b`)
 	anyObject    = lazy.Regexp(`(?m)^\s*\{?\s*"?kind"?:\s*["']?[A-Z]`)
 	csvKind      = []byte("ClusterServiceVersion")
+	isCSV        = lazy.Regexp(`(?m)^\s*\{?\s*"?kind"?:\s*["']?ClusterServiceVersion\b`)
 )
 
 // RenderConfigError is the error for a RenderConfig that takes the place of a bundle.
@@ -177,8 +181,11 @@ func notBundleFile(file string) error {
 
 // checkDir returns an error for a directory of something else than a bundle. The reader of the bundle finds the others.
 func checkDir(dir string) error {
-	for _, known := range []string{"manifests", "metadata", "bundle"} {
-		if exists(filepath.Join(dir, known)) {
+	for _, known := range []string{"metadata", "manifests", "bundle"} {
+		switch at := filepath.Join(dir, known); {
+		case known == "manifests" && isKustomized(at):
+			return kustomizationError(at)
+		case exists(at):
 			return nil
 		}
 	}
@@ -194,9 +201,9 @@ func checkDir(dir string) error {
 		if e.IsDir() {
 			if IsBundleDir(path) {
 				versions = append(versions, e.Name())
-			} else if bundles, _ := fs.Glob(os.DirFS(path), "*/manifests"); len(bundles) > 0 {
+			} else if i := slices.IndexFunc(dirsIn(path), HasManifests); i >= 0 {
 				packages = append(packages, e.Name())
-				first = cmp.Or(first, filepath.Join(path, filepath.Dir(bundles[0])))
+				first = cmp.Or(first, dirsIn(path)[i])
 			}
 			continue
 		}
@@ -232,15 +239,32 @@ func checkDir(dir string) error {
 	return nil
 }
 
+// dirsIn returns the paths of what is in a directory.
+func dirsIn(dir string) []string {
+	entries, _ := os.ReadDir(dir)
+	return lists.Map(entries, func(e fs.DirEntry) string { return filepath.Join(dir, e.Name()) })
+}
+
 const csvFiles = "*.clusterserviceversion.*"
+
+// HasManifests reports whether a directory has the manifests/ of a bundle. A directory of that name without metadata/
+// beside it is one only if it has a CSV and no kustomization: config/manifests of Operator SDK makes a bundle.
+func HasManifests(dir string) bool {
+	manifests := filepath.Join(dir, "manifests")
+	entries, err := os.ReadDir(manifests)
+	if err != nil || exists(filepath.Join(dir, "metadata")) {
+		return err == nil
+	}
+	return !isKustomized(manifests) && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		data := content(filepath.Join(manifests, e.Name()))
+		return bytes.Contains(data, csvKind) && isCSV().Match(data)
+	})
+}
 
 // IsBundleDir reports whether a directory looks like a bundle: it has manifests/, or a CSV beside other files.
 func IsBundleDir(dir string) bool {
-	if info, err := os.Stat(filepath.Join(dir, "manifests")); err == nil && info.IsDir() {
-		return true
-	}
 	names, _ := fs.Glob(os.DirFS(dir), csvFiles)
-	return len(names) > 0
+	return len(names) > 0 || HasManifests(dir)
 }
 
 // IsAnnotated reports whether a directory has what only a bundle has, metadata/annotations.yaml beside manifests/.
@@ -257,7 +281,7 @@ func BundlesAt(dir string) (list []string) {
 		return []string{above}
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil || slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return isKustomization(e.Name()) }) {
+	if err != nil || isKustomized(dir) {
 		return nil
 	}
 	if names, _ := fs.Glob(os.DirFS(dir), csvFiles); len(names) > 0 || IsAnnotated(dir) {
@@ -289,6 +313,11 @@ func isChart(name string) bool { return name == "Chart.yaml" }
 
 func isKustomization(name string) bool {
 	return slices.Contains([]string{"kustomization.yaml", "kustomization.yml", "Kustomization"}, name)
+}
+
+func isKustomized(dir string) bool {
+	entries, _ := os.ReadDir(dir)
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return isKustomization(e.Name()) })
 }
 
 func versionsError(dir string, versions []string) error {

@@ -78,8 +78,8 @@ func (f *auditFlags) load(cmd *cobra.Command, refs []string) (*audit.Set, error)
 	}
 	f.options.Source.Warn = warnOn(cmd)
 	set, err := audit.Load(cmd.Context(), refs, f.options)
-	if _, ok := errors.AsType[*source.NothingError](err); ok {
-		tip := "a bundle has a directory manifests/; "
+	if nothing, ok := errors.AsType[*source.NothingError](err); ok {
+		tip := nothing.Hint() + "; "
 		if cmd.Flags().Lookup("tree") != nil {
 			return nil, manifest.WithHint(err, tip+"--tree takes the objects of a cluster")
 		}

@@ -254,7 +254,7 @@ func TestBad(t *testing.T) {
 	if err := os.CopyFS(filepath.Join(dir, "good"), os.DirFS(example)); err != nil {
 		t.Fatal(err)
 	}
-	write(t, dir, "-- bad/manifests/csv.yaml --\nkind: [\n-- empty/metadata/annotations.yaml --\nannotations: {}\n")
+	write(t, dir, "-- bad/manifests/csv.yaml --\nkind: ClusterServiceVersion\nmetadata: [\n-- empty/metadata/annotations.yaml --\nannotations: {}\n")
 	r := run(t, audit.Head, 2, dir)
 	if len(r.Rows) != 1 || len(r.Unread) != 2 || r.Totals.Failed != 2 || r.Totals.Complete != 1 {
 		t.Fatalf("%+v", r)
@@ -268,7 +268,7 @@ func TestBad(t *testing.T) {
 	}
 	for place, want := range map[string]string{"good/0.0.3": "memcached-operator 0.0.3", "redis/1.0.0": "redis 1.0.0"} {
 		dir := t.TempDir()
-		write(t, dir, "-- "+place+"/manifests/csv.yaml --\nkind: [\n")
+		write(t, dir, "-- "+place+"/manifests/csv.yaml --\nkind: ClusterServiceVersion\nmetadata: [\n")
 		if err := os.CopyFS(filepath.Join(dir, "good", "0.0.1"), os.DirFS(example)); err != nil {
 			t.Fatal(err)
 		}
