@@ -205,7 +205,7 @@ func (f *catalogAuditFlags) set(cmd *cobra.Command, refs []string) (*audit.Set, 
 	f.options.Source = network.Source
 	set, err := audit.OfTree(cmd.Context(), t, o, f.options)
 	if err == nil && len(set.Packages)+len(set.Unread) == 0 {
-		err = fmt.Errorf("%s: there are no operators", o.Name)
+		err = manifest.WithHint(fmt.Errorf("%s: there are no operators", o.Name), strings.Join(set.Notes, "; "))
 	}
 	return set, err
 }

@@ -21,14 +21,15 @@ type Report struct {
 	Rows       []Row    `json:"rows"`
 	Unread     []Unread `json:"unread"` // bundles that are in no row
 	Totals     Totals   `json:"totals"`
+	Notes      []string `json:"notes,omitempty"` // on a tree: what its objects stand for, and what is not in the rows
 
-	list     []findings.Finding
-	installs []string // what the objects of a tree stand for
+	list []findings.Finding
 }
 
 // Row is what one release asks for.
 type Row struct {
-	Source      string   `json:"source"` // catalog, bundle or tree, as a person finds it
+	Source      string   `json:"source"`            // catalog, bundle or tree, as a person finds it
+	Cluster     string   `json:"cluster,omitempty"` // of a tree with several
 	Package     string   `json:"package"`
 	Name        string   `json:"name"` // of the ClusterServiceVersion
 	Version     string   `json:"version"`
@@ -75,7 +76,7 @@ type Webhooks struct {
 // Total returns their number.
 func (w Webhooks) Total() int { return w.Validating + w.Mutating + w.Conversion }
 
-// CRDs counts the CustomResourceDefinitions. Of a release that is not Complete, Bytes is 0 and Count is what it owns.
+// CRDs counts the CustomResourceDefinitions. Of a release whose CRDs are not known, Bytes is 0 and Count is what it owns.
 type CRDs struct {
 	Count int `json:"count"`
 	Bytes int `json:"bytes"`

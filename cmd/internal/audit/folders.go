@@ -3,8 +3,6 @@ package audit
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -13,22 +11,13 @@ import (
 	"sync/atomic"
 
 	"github.com/blang/semver/v4"
-	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
-	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/parallel"
 	"github.com/olmgen/olmgen/internal/base/text"
-	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/internal/olm"
-	"github.com/olmgen/olmgen/internal/permissions"
-	"github.com/olmgen/olmgen/internal/predict"
-	"github.com/olmgen/olmgen/internal/tree"
-	"github.com/olmgen/olmgen/internal/world"
-	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -197,103 +186,4 @@ func (f *folders) packages(ctx context.Context, arg string, list []*folderBundle
 			warn("%s", text.OneLine(fault.Err.Error()))
 		}
 	}
-}
-
-// addInstalled adds an operator that a tree has, with its OperatorCondition, which may be nil.
-func (s *Set) addInstalled(path string, csv *permissions.CSV, condition *manifest.Object) error {
-	held := ""
-	if condition != nil {
-		var fault *manifest.Error
-		if held, fault = world.NotUpgradeable(condition); fault != nil {
-			return fault
-		}
-	}
-	pkg := packageOf(*csv)
-	b := &catalog.Bundle{Name: csv.Name, Properties: []catalog.Property{
-		catalog.PropertyOf(catalog.PackageProperty{PackageName: pkg, Version: csv.Spec.Version.String()})}}
-	at := s.packageAt(pkg, path)
-	at.Releases = append(at.Releases, &Release{Name: csv.Name, bundle: b, place: csv.Object.File,
-		location: catalog.Place{File: csv.Object.File, Line: csv.Object.Line}, installed: csv, held: held != ""})
-	at.Bundles = append(at.Bundles, b)
-	return nil
-}
-
-// OfTree returns the operators that a tree has, and those that OLM installs for its Subscriptions and
-// ClusterExtensions. What is not known is unread. The error is about objects that cannot be read, or that of ctx.
-func OfTree(ctx context.Context, t *tree.Tree, of review.TreeOptions, o Options) (*Set, error) {
-	w := predict.World(ctx, t.Objects, cmp.Or(of.Namespace, metav1.NamespaceDefault), of.Catalogs)
-	s := &Set{options: o, metrics: Metrics{InstallPlans: len(w.InstallPlans)}}
-	for _, x := range w.OLM {
-		switch x.Kind {
-		case v1alpha1.SubscriptionKind:
-			s.metrics.Subscriptions++
-		case v1alpha1.CatalogSourceKind:
-			s.metrics.CatalogSources++
-		}
-	}
-	csvs, err := permissions.InstalledCSVs(slices.Collect(w.All()))
-	if err != nil {
-		return nil, err
-	}
-	granted := &permissions.Report{}
-	if len(csvs) > 0 {
-		granted, err = permissions.Evaluate(permissions.Input{Objects: slices.Collect(w.All()), CSVs: csvs,
-			Namespace: of.Namespace})
-	}
-	if err != nil {
-		return nil, err
-	}
-	s.granted = granted
-	for i := range csvs {
-		csv := &csvs[i]
-		if err := s.addInstalled(of.Name, csv, w.Conditions[csv.Namespace+"/"+csv.Name]); err != nil {
-			return nil, err
-		}
-	}
-	plan, unknown, err := review.Plan(ctx, t, of)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range plan {
-		at := s.packageAt(p.Choice.Package.Name, p.Catalog)
-		at.Package = p.Choice.Package
-		documents, err := at.DocumentsOf(ctx, fit.SchemaLifecycle)
-		if err != nil {
-			return nil, err
-		}
-		at.life = fit.ReadLifecycle(documents)
-		at.Releases = append(at.Releases, &Release{Name: p.Name, bundle: p.Choice.Bundle, place: p.Object.File,
-			location:   catalog.Place{File: p.Object.File, Line: p.Object.Line},
-			Deprecated: deprecation(p.Choice.Package, p.Choice.Bundle), planned: &p})
-		s.installs = append(s.installs, p.String())
-	}
-	for _, u := range unknown {
-		s.unread(fmt.Sprintf("%s:%d", u.Object.File, u.Object.Line), errors.New(u.String()))
-	}
-	for _, e := range slices.Concat(t.Unknown(), t.Faults) {
-		s.unread(e.File, e)
-	}
-	s.finish()
-	return s, nil
-}
-
-func (s *Set) packageAt(name, path string) *Package {
-	p := lists.Find(s.Packages, func(p *Package) bool { return p.Name == name && p.Source == path })
-	if p == nil {
-		p = &Package{Package: &catalog.Package{Name: name}, Source: path}
-		s.Packages = append(s.Packages, p)
-	}
-	return p
-}
-
-// packageOf returns the package that OLM wrote into the properties of an operator, or the name without its version.
-func packageOf(csv permissions.CSV) string {
-	properties, _ := bundle.ParseProperties(csv.Annotations[olm.AnnotationProperties]) // none if they cannot be read
-	for _, p := range properties {
-		var v catalog.PackageProperty
-		if p.Type == olm.PropertyPackage && json.Unmarshal(p.Value, &v) == nil && v.PackageName != "" {
-			return v.PackageName
-		}
-	}
-	return olm.BaseName(csv.Name, csv.Spec.Version.String())
 }

@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
@@ -50,19 +48,22 @@ type job struct {
 }
 
 // inspect reads a release. What cannot be read is an Error of the row.
-func (j job) inspect(ctx context.Context, o Options, granted *permissions.Report) *Inspected {
+func (j job) inspect(ctx context.Context, o Options) *Inspected {
 	r := j.release
 	x := &Inspected{Release: r, Target: o.target(), Row: Row{Source: r.place, Package: j.pkg.Name, Name: r.Name,
 		Version: r.Version, Channels: r.Channels, Head: r.Head, Deprecated: r.Deprecated, Matches: j.pkg.matches,
 		InstallModes: []string{}, Upgradeable: true, Reaches: []Reach{}, Unsupported: []string{}, Unfit: []string{},
 		Verdict: fit.Unseen()}}
+	if r.cluster != nil {
+		x.Cluster = r.cluster.name
+	}
 	var err error
 	switch {
 	case r.installed != nil:
 		x.CSV = r.installed.ClusterServiceVersion
 		x.ofCSV(x.CSV)
 		x.Upgradeable = !r.held
-		x.ofTree(granted)
+		x.ofTree()
 	case r.open != nil:
 		err = x.read(ctx, r.open, o, true)
 	case r.bundle.Objects || o.Pull && r.bundle.Image != "":
@@ -165,7 +166,7 @@ func (x *Inspected) ofCSV(csv *v1alpha1.ClusterServiceVersion) {
 			x.Webhooks.Conversion++
 		}
 	}
-	x.CRDs.Count = len(csv.Spec.CustomResourceDefinitions.Owned)
+	x.CRDs.Count = len(owned(csv)) // each served version is an entry
 	if max := csv.Annotations[olm.PropertyMaxOpenShift]; max != "" {
 		x.MaxOpenShiftVersion = text.OneLine(max)
 	}
@@ -204,18 +205,26 @@ func (x *Inspected) count(list []images.Image) {
 	}
 }
 
+// owned returns the names of the CRDs that an operator owns.
+func owned(csv *v1alpha1.ClusterServiceVersion) map[string]bool {
+	return lists.Set(csv.Spec.CustomResourceDefinitions.Owned, func(d v1alpha1.CRDDescription) string { return d.Name })
+}
+
 // ofTree evaluates what a tree grants to the accounts of an installed operator. Without a grant to one of them, it is
 // not known: the tree has not all of the cluster.
-func (x *Inspected) ofTree(granted *permissions.Report) {
-	installed := x.Release.installed
-	accounts := map[string]bool{}
-	for _, d := range x.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		accounts[cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default")] = true
+func (x *Inspected) ofTree() {
+	r := x.Release
+	var crds CRDs
+	for _, o := range r.cluster.crdsOf(x.CSV) {
+		crds.Count++
+		crds.Bytes += len(o.Raw())
 	}
-	of := granted.Of(func(s permissions.Subject) bool {
-		return s.Kind == rbacv1.ServiceAccountKind && s.Namespace == installed.Namespace && accounts[s.Name]
-	})
-	list, err := images.ListObjects([]*manifest.Object{installed.Object})
+	if crds.Count > 0 {
+		x.CRDs = crds
+	}
+	accounts := accountsOf(*r.installed, false)
+	of := r.cluster.granted.Of(func(s permissions.Subject) bool { return accounts[s] })
+	list, err := images.ListObjects([]*manifest.Object{r.installed.Object})
 	if x.Complete = len(of.Permissions) > 0 && err == nil; x.Complete {
 		x.count(list)
 		x.reach(of)
@@ -261,19 +270,24 @@ func (x *Inspected) render(ctx context.Context, b *bundle.Bundle, o Options) err
 }
 
 func (x *Inspected) reach(report *permissions.Report) {
-	x.Permissions = report
-	way := x.Permissions.Worst()
+	x.Permissions, x.Reaches = report, reachesOf(report)
+	x.Findings = append(x.Findings, report.Findings...)
+}
+
+func reachesOf(report *permissions.Report) []Reach {
+	list := []Reach{}
+	way := report.Worst()
 	every := way != nil && way.Reaches == permissions.EveryRight
 	if every {
-		x.Reaches = append(x.Reaches, Reach{permissions.Everything, true, way.String()})
+		list = append(list, Reach{permissions.Everything, true, way.String()})
 	}
-	for _, f := range x.Permissions.Reaches() {
+	for _, f := range report.Reaches() {
 		if every && f.Risk == permissions.Everything {
 			continue
 		}
-		x.Reaches = append(x.Reaches, Reach{f.Risk, slices.Contains(f.Namespaces, permissions.Everywhere), f.Text})
+		list = append(list, Reach{f.Risk, slices.Contains(f.Namespaces, permissions.Everywhere), f.Text})
 	}
-	x.Findings = append(x.Findings, x.Permissions.Findings...)
+	return list
 }
 
 // fit notes what keeps the release from working in the cluster. These are findings only if somebody asks about a
@@ -311,7 +325,9 @@ func (x *Inspected) fit(o Options, life *fit.Lifecycle) {
 func (x *Inspected) operator() fit.Operator {
 	r := x.Release
 	if r.installed != nil {
-		return fit.Installed(x.CSV, r.installed.Object)
+		operator := fit.Installed(x.CSV, r.installed.Object)
+		operator.Shipped = r.cluster.shipped(r.installed)
+		return operator
 	}
 	operator := fit.Operator{CSV: x.CSV}
 	if x.Bundle != nil {

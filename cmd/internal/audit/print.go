@@ -61,6 +61,10 @@ func (r *Report) Document() *document.Document {
 	if supported {
 		t.Columns = append(t.Columns, document.Column{Title: "Support", Align: true})
 	}
+	clusters := slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Cluster != "" })
+	if clusters {
+		t.Columns = slices.Insert(t.Columns, 0, document.Column{Title: "Cluster", Align: true})
+	}
 	for _, row := range r.Rows {
 		cells := row.cells()
 		if supported {
@@ -68,6 +72,9 @@ func (r *Report) Document() *document.Document {
 		}
 		if found {
 			cells = slices.Insert(cells, 2, printable(text.FirstOf(1, row.Matches)))
+		}
+		if clusters {
+			cells = slices.Insert(cells, 0, printable(row.Cluster))
 		}
 		t.Rows = append(t.Rows, document.Cells(cells...))
 	}
@@ -129,15 +136,14 @@ func (row Row) reaches() string {
 }
 
 func (row Row) crds() string {
+	size := ""
 	switch {
 	case row.CRDs.Count == 0 && !row.Complete:
 		return "?"
-	case row.CRDs.Count == 0:
-		return "-"
-	case row.CRDs.Bytes == 0:
-		return strconv.Itoa(row.CRDs.Count)
+	case row.CRDs.Bytes > 0:
+		size = " (" + Size(row.CRDs.Bytes) + ")"
 	}
-	return fmt.Sprintf("%d (%s)", row.CRDs.Count, Size(row.CRDs.Bytes))
+	return dash(row.CRDs.Count) + size
 }
 
 func (row Row) images() string {
@@ -222,7 +228,7 @@ func (r *Report) totals() []document.Remark {
 	if slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Reaches) > 0 }) {
 		add("* in all namespaces")
 	}
-	for _, what := range r.installs {
+	for _, what := range r.Notes {
 		add("%s", printable(what))
 	}
 	if r.Incomplete() {
@@ -248,10 +254,14 @@ func (r *Report) known() []document.Remark {
 	parts := lists.Map(t.Reaches, func(c Count) string {
 		return fmt.Sprintf("%s %d (%d in the cluster)", short[permissions.Risk(c.Name)], c.Releases, c.Cluster)
 	})
+	crds := strconv.Itoa(t.CRDs.Count)
+	if t.CRDs.Bytes > 0 {
+		crds += ", " + Size(t.CRDs.Bytes)
+	}
 	return []document.Remark{
 		{Label: "reaches", Text: strings.Join(parts, ", ")},
-		{Label: "webhooks", Text: fmt.Sprintf("%s; CRDs: %d, %s; images: %d by digest, %d by tag",
-			text.Count(t.Webhooks, "release"), t.CRDs.Count, Size(t.CRDs.Bytes), t.Images.Digest, t.Images.Tag)},
+		{Label: "webhooks", Text: fmt.Sprintf("%s; CRDs: %s; images: %d by digest, %d by tag",
+			text.Count(t.Webhooks, "release"), crds, t.Images.Digest, t.Images.Tag)},
 		{Label: "findings", Text: fmt.Sprintf("%s, %s, %s", text.Count(t.Findings.Errors, "error"),
 			text.Count(t.Findings.Warnings, "warning"), text.Count(t.Findings.Notes, "note"))},
 	}
@@ -261,7 +271,7 @@ var columns = []string{"package", "version", "name", "source", "channels", "head
 	"installModes", "upgradeable", "maxOpenShiftVersion", "everything", "readsSecrets", "writesRBAC", "runsInPods",
 	"impersonates", "reachesNodes", "installsOperators", "changesAPIs", "validatingWebhooks", "mutatingWebhooks",
 	"conversionWebhooks", "crds", "crdBytes", "imagesByDigest", "imagesByTag", "unsupportedKinds", "unfit", "verdict",
-	"rule", "reason", "remedy", "changes", "errors", "warnings", "notes", "error", "support", "foundBy"}
+	"rule", "reason", "remedy", "changes", "errors", "warnings", "notes", "error", "support", "foundBy", "cluster"}
 
 // csv writes a line for each row. Cells of groups are cluster, namespaces, no or, where that is not known, empty.
 func (r *Report) csv(w io.Writer) error {
@@ -279,7 +289,8 @@ func (r *Report) csv(w io.Writer) error {
 		cells = append(cells, row.Webhooks.Validating, row.Webhooks.Mutating, row.Webhooks.Conversion, row.CRDs.Count,
 			row.CRDs.Bytes, row.Images.Digest, row.Images.Tag, strings.Join(row.Unsupported, " "),
 			strings.Join(row.Unfit, " "), v.Answer, v.Rule, v.Reason, v.Remedy, v.Changes, row.Findings.Errors,
-			row.Findings.Warnings, row.Findings.Notes, row.Error, row.Phases(), strings.Join(row.Matches, "; "))
+			row.Findings.Warnings, row.Findings.Notes, row.Error, row.Phases(), strings.Join(row.Matches, "; "),
+			row.Cluster)
 		if err := c.Write(lists.Map(cells, harmless)); err != nil {
 			return err
 		}

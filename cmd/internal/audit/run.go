@@ -51,7 +51,7 @@ func (s *Set) Each(ctx context.Context, want func(*Package, *Release) bool,
 		if ctx.Err() != nil {
 			return
 		}
-		j.found.list[j.slot] = j.inspect(ctx, s.options, s.granted)
+		j.found.list[j.slot] = j.inspect(ctx, s.options)
 		if j.found.open.Add(-1) == 0 {
 			list := j.found.list
 			j.found.list = nil // of the jobs, which stay until all are done
@@ -85,7 +85,7 @@ func (s *Set) Run(ctx context.Context, want func(*Package, *Release) bool) (*Rep
 	}
 	r, err := MergeParts([]*Part{part})
 	if err == nil {
-		r.installs = s.installs
+		r.Notes = s.Notes
 	}
 	return r, err
 }

@@ -33,11 +33,10 @@ type Options struct {
 
 // Set is what catalogs and directories hold.
 type Set struct {
-	Packages []*Package          // by name, then source
-	Unread   []Unread            // bundles that cannot be read
-	metrics  Metrics             // of a tree
-	granted  *permissions.Report // what a tree grants
-	installs []string            // what the objects of a tree stand for
+	Packages []*Package // by name, then source
+	Unread   []Unread   // bundles that cannot be read
+	Notes    []string   // on a tree
+	metrics  Metrics    // of a tree
 	options  Options
 }
 
@@ -65,6 +64,7 @@ type Release struct {
 	read     *bundle.Bundle // what open has, until the release is inspected; nil: it must be read
 	location catalog.Place
 
+	cluster   *cluster         // of a tree that has or installs it; nil for another release
 	installed *permissions.CSV // in a tree; nil for another release
 	held      bool             // its OperatorCondition holds back upgrades
 	planned   *review.Planned  // it is what OLM installs for an object of a tree

@@ -51,7 +51,7 @@ type TreeOptions struct {
 func FromTree(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, error) {
 	t, note := inNamespace(t, o.Namespace)
 	var list []*Subject
-	for _, part := range clustersOf(t) {
+	for _, part := range ClustersOf(t) {
 		s, err := o.play(ctx, part)
 		if err != nil {
 			return nil, err
@@ -101,8 +101,8 @@ func inNamespace(t *tree.Tree, namespace string) (*tree.Tree, string) {
 	return &out, fmt.Sprintf("without a namespace, and so in %s: %s", namespace, text.FirstOf(3, homeless))
 }
 
-// clustersOf returns a tree as its clusters see it; the tree itself if it has one.
-func clustersOf(t *tree.Tree) []*tree.Tree {
+// ClustersOf returns a tree as its clusters see it; the tree itself if it has one.
+func ClustersOf(t *tree.Tree) []*tree.Tree {
 	var parts []*tree.Tree
 	for i, c := range t.Clusters(nil) {
 		parts = append(parts, t.Of(c, i == 0))
@@ -208,7 +208,7 @@ func renderAll(ctx context.Context, plan []Planned, o TreeOptions) (list []Insta
 // Plan returns which operators OLM installs for the objects of a tree, in any of its clusters, and the objects whose
 // operator is unknown. It reads no bundle. Errors are about objects that cannot be read, and those of ctx.
 func Plan(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Planned, unknown []Unknown, err error) {
-	parts := clustersOf(t)
+	parts := ClustersOf(t)
 	if len(parts) == 1 {
 		return planIn(ctx, t, o)
 	}
