@@ -51,8 +51,9 @@ type Bundle struct {
 	Notes    []*manifest.Error // what is superfluous and harmless, in file order
 	Bytes    int               // of all files that were read
 
-	files   map[string][]byte // that it was read from
-	literal bool
+	files       map[string][]byte  // that it was read from
+	annotations *manifest.Document // that has them; nil if none
+	literal     bool
 }
 
 // Literal reports whether CSV has all fields of CSVObject, and each by the name that it has there, letter for letter:

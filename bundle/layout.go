@@ -55,7 +55,7 @@ func (r *reader) layoutAt(base string) (bool, error) {
 	r.bundle.Annotations = annotations
 	dir := path.Clean(cmp.Or(annotations[olm.BundleManifests], "manifests/"))
 	if !fs.ValidPath(dir) {
-		return false, r.annotationError(olm.BundleManifests, "%q is not a directory inside the bundle",
+		return false, r.bundle.AnnotationError(olm.BundleManifests, "%q is not a directory inside the bundle",
 			annotations[olm.BundleManifests])
 	}
 	if r.manifests = path.Join(base, dir); !r.isDir(r.manifests) {
@@ -65,18 +65,18 @@ func (r *reader) layoutAt(base string) (bool, error) {
 	return true, r.identity()
 }
 
-// annotationError makes an error at an annotation, or at the image label that stands for it.
-func (r *reader) annotationError(key, format string, args ...any) error {
-	if r.annotations == nil {
+// AnnotationError returns an error at an annotation, or at the image label that stands for it.
+func (b *Bundle) AnnotationError(key, format string, args ...any) *manifest.Error {
+	if b.annotations == nil {
 		return &manifest.Error{Field: `labels["` + key + `"]`, Msg: fmt.Sprintf(format, args...)}
 	}
-	return r.annotations.Errorf(`annotations["`+key+`"]`, format, args...)
+	return b.annotations.Errorf(`annotations["`+key+`"]`, format, args...)
 }
 
 func (r *reader) identity() error {
 	a, b := r.bundle.Annotations, r.bundle
 	if m := a[olm.BundleMediaType]; m != "" && m != mediaType {
-		return r.annotationError(olm.BundleMediaType, "%q bundles can't be rendered, only %s", m, mediaType)
+		return b.AnnotationError(olm.BundleMediaType, "%q bundles can't be rendered, only %s", m, mediaType)
 	}
 	b.Package, b.DefaultChannel = a[olm.BundlePackage], a[olm.BundleDefaultChannel]
 	for c := range strings.SplitSeq(a[olm.BundleChannels], ",") {
@@ -154,7 +154,7 @@ func (r *reader) readMetadata(dir string) error {
 			}
 		}
 	}
-	if len(unread) > 0 && r.annotations == nil && len(r.options.Labels) == 0 {
+	if len(unread) > 0 && r.bundle.annotations == nil && len(r.options.Labels) == 0 {
 		return unread[0] // it can be the file of the annotations
 	}
 	for _, e := range unread {

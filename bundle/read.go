@@ -77,7 +77,6 @@ type reader struct {
 	bundle  *Bundle
 
 	manifests       string             // directory
-	annotations     *manifest.Document // that has them; nil if none
 	objects         []*manifest.Object // in file order, those of metadata/ last
 	metadataObjects []*manifest.Object
 	unended         map[string]int // the last line of files where it has no end
@@ -407,10 +406,10 @@ func (r *reader) metadataAnnotations(d *manifest.Document, v any) error {
 	if !ok {
 		return d.Errorf("annotations", "has the wrong type: want a mapping of keys to text")
 	}
-	if len(a) == 0 || r.annotations != nil {
+	if len(a) == 0 || r.bundle.annotations != nil {
 		return nil
 	}
-	r.annotations = d
+	r.bundle.annotations = d
 	r.bundle.Annotations = map[string]string{}
 	for k, x := range a {
 		switch x := x.(type) {

@@ -256,20 +256,25 @@ type Listed struct {
 	Bundle         *Bundle
 	channels       []string
 	defaultChannel string
+	defaultAt      Place // where it is said
 	entry          Entry // of the channels
 }
 
 // List returns what a catalog has of a bundle in a directory, whose files open opens again for its content.
 func List(b *bundle.Bundle, dir string, open func() (*source.Source, error)) *Listed {
 	place := Place{File: filepath.Join(dir, filepath.FromSlash(b.CSVObject.File)), Line: b.CSVObject.Line}
-	return listed(b, place, &origin{dir: dir, open: open})
+	l := listed(b, place, &origin{dir: dir, open: open})
+	if at := b.AnnotationError(olm.BundleDefaultChannel, ""); at.File != "" {
+		l.defaultAt = Place{File: filepath.Join(dir, filepath.FromSlash(at.File)), Line: at.Line}
+	}
+	return l
 }
 
 func listed(b *bundle.Bundle, at Place, from *origin) *Listed {
 	l := &Listed{Package: b.Package, channels: slices.Clone(b.Channels), defaultChannel: b.DefaultChannel,
 		entry: EntryOf(b.CSV), Bundle: &Bundle{Place: at, Name: b.CSV.Name, Objects: true, origin: from,
 			Properties: b.CatalogProperties()}}
-	l.entry.Place = at
+	l.entry.Place, l.defaultAt = at, at
 	return l
 }
 
@@ -338,7 +343,7 @@ func (c *Catalog) add(l *Listed) {
 		highest, _ = p.says.Version()
 	}
 	if v, _ := added.Version(); l.defaultChannel != "" && !v.LT(highest) {
-		p.DefaultChannel, p.says = l.defaultChannel, added
+		p.DefaultChannel, p.says, p.saysAt = l.defaultChannel, added, l.defaultAt
 	}
 	if added.origin.dir != "" {
 		p.dir = filepath.Dir(added.origin.dir)

@@ -163,6 +163,7 @@ type Package struct {
 	hasIcon bool
 	dir     string  // that has the directories of its bundles; empty for other catalogs
 	says    *Bundle // what the default channel is; nil: none does
+	saysAt  Place   // where it does
 	index   struct{ channels, bundles, deprecations index }
 	faults  []Fault // what the model cannot hold, such as a second channel of the same name
 }

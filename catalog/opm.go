@@ -120,7 +120,7 @@ func (p *Package) check() []Fault {
 		c.channel(ch)
 	}
 	if d := p.DefaultChannel; d != "" && p.Channel(d) == nil {
-		c.add(p.Place, "default-channel", []string{fmt.Sprintf("invalid channel %q", d)},
+		c.add(cmp.Or(p.saysAt, p.Place), "default-channel", []string{fmt.Sprintf("invalid channel %q", d)},
 			"channel must contain at least one bundle")
 	}
 	c.versions()

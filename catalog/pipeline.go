@@ -62,7 +62,7 @@ func (c *Catalog) arrange(ctx context.Context, folders []*folder, o Options) {
 				slices.ContainsFunc(p.Channels, func(ch *Channel) bool { return len(ch.Heads()) > 1 }) {
 				file := filepath.Join(p.dir, pipeline.File)
 				err = fmt.Errorf("%w, and there is no %s that says how they follow each other", err, file)
-				remedy = "write updateGraph: " + pipeline.ModeSemver + " there, or choose a version"
+				remedy += ", or write updateGraph: " + pipeline.ModeSemver + " there, or choose a version"
 			}
 			c.leaveOut(p, hint(err, "%s", remedy))
 		}
@@ -136,8 +136,8 @@ func (c *Catalog) endAtHighest(p *Package, why string) {
 	for _, ch := range p.Channels {
 		if gone := p.endAtHighest(ch); len(gone) > 0 {
 			err := fmt.Errorf(why, ch.Name, text.FirstOf(12, gone))
-			c.dropped = append(c.dropped, dropped{&all, hint(err, "write updateGraph: %s, or name the directory of "+
-				"the release", pipeline.ModeSemver)})
+			c.dropped = append(c.dropped, dropped{&all, hint(err, "name it in skips of a newer release, or in its "+
+				"skipRange, or write updateGraph: %s, or name the directory of the release", pipeline.ModeSemver)})
 			c.Faulty = append(c.Faulty, Faulty{Package: p.Name, All: true, Err: err})
 		}
 	}

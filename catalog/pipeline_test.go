@@ -233,7 +233,8 @@ entries:
 		{"no ci.yaml", "", "", ""},
 		{"semver", "updateGraph: semver-mode\n", "", ""},
 		{"replaces", "updateGraph: replaces-mode\n", "a.v1.0.0 is in no channel: DIR/ci.yaml: channel stable ends at its highest release, " +
-			"to which nothing leads from a.v1.0.0: opm drops them", "write updateGraph: semver-mode, or name the directory of the release"},
+			"to which nothing leads from a.v1.0.0: opm drops them", "name it in skips of a newer release, or in its skipRange, " +
+			"or write updateGraph: semver-mode, or name the directory of the release"},
 		{"template", "fbc: {enabled: true, catalog_mapping: [{template_name: t.yaml, catalog_names: [v4.10]}]}\n",
 			"a.v1.0.0 is in no channel: DIR/catalog-templates/t.yaml does not name it", "add it there, or name the directory of the release"},
 	} {

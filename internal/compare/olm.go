@@ -72,8 +72,12 @@ func (o *Operator) release() *upgrade.Release {
 	if o == nil {
 		return nil
 	}
-	return &upgrade.Release{CSV: o.CSV, Entry: o.entry(), Bundle: o.Shipped, InstallMode: o.InstallMode,
+	r := &upgrade.Release{CSV: o.CSV, Entry: o.entry(), Bundle: o.Shipped, InstallMode: o.InstallMode,
 		Unsupported: o.Unsupported}
+	if o.Entry == nil {
+		r.Channels = o.Channels
+	}
+	return r
 }
 
 // unfit returns what keeps the operators of the newer release from working in the cluster, and not those of the older

@@ -32,6 +32,7 @@ type Operator struct {
 	Dependencies []catalog.Property // of the bundle; none for a tree
 	Properties   []catalog.Property // of the bundle or its catalog; none for a tree
 	Entry        *catalog.Entry     // of its catalog; nil for other sources
+	Channels     []string           // that the bundle names; a catalog, if there is one, says which count
 	Metadata     map[string]string  // the annotations of the bundle; none for a tree
 	MetadataFile string             // that has them
 	Deprecated   []string           // what the catalog says of the bundle, its channel or its package

@@ -134,6 +134,12 @@ func (j *judge) path(p Pair) {
 	}
 	old, entry := p.Old.Name, p.New.Entry
 	if entry.Updates(old, &p.Old.Spec.Version.Version) != catalog.NoEdge {
+		before, now := p.Old.Channels, p.New.Channels
+		shared := slices.ContainsFunc(now, func(name string) bool { return slices.Contains(before, name) })
+		if len(before)*len(now) > 0 && !shared {
+			j.add(p.New, RulePath, findings.Warning, "", "is in channel %s, and %s is in %s: OLM upgrades only where "+
+				"a Subscription changes its channel", text.Or(now), old, text.Or(before))
+		}
 		return
 	}
 	severity := findings.Warning

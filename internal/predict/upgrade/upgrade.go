@@ -27,8 +27,9 @@ import (
 // Release is one release of an operator.
 type Release struct {
 	olm.CSV
-	Entry  catalog.Entry      // what it updates
-	Bundle []*manifest.Object // what its bundle ships, as it stands there; nil if only the rendered objects are known
+	Entry    catalog.Entry      // what it updates
+	Channels []string           // that it is in; none if that is not known
+	Bundle   []*manifest.Object // what its bundle ships, as it stands there; nil if only the rendered objects are known
 
 	InstallMode v1alpha1.InstallModeType // that its OperatorGroup asks for; empty if that is not known
 	Unsupported bool                     // it does not support that mode
@@ -173,8 +174,8 @@ var (
 	RuleCRDOwner = findings.Rule{ID: "crd-owner", Text: "owns a CRD that another operator owns, too",
 		Help: "NEW owns a CRD that another operator owns already, or takes from it the version that it owns."}
 	RulePath = findings.Rule{ID: "no-upgrade", Text: "does not replace the older release",
-		Help: "replaces, skips and skipRange of NEW do not name OLD, so OLM does not upgrade in one step. Or no " +
-			"Subscription in the cluster has installed OLD, so OLM does not upgrade it at all."}
+		Help: "replaces, skips and skipRange of NEW do not name OLD, or NEW is in no channel of OLD, so OLM does not " +
+			"upgrade in one step. Or no Subscription in the cluster has installed OLD, so OLM does not upgrade it at all."}
 	RuleSameName = findings.Rule{ID: "same-name", Text: "has the name of the older release",
 		Help: "OLM knows a release by the name of its ClusterServiceVersion. It installs nothing of NEW where OLD is " +
 			"installed (OLM: pkg/controller/registry/resolver/resolver.go)."}

@@ -32,6 +32,9 @@ const (
 	ruleCI       = "release/pipeline-files"
 )
 
+// skipIt is what makes users of a release go on.
+const skipIt = "name it in skips of a newer entry, or in its skipRange"
+
 // catalogRules explains the findings of catalogs, beside resolve.CatalogRules and resolve.ComparisonRules.
 var catalogRules = []findings.Rule{
 	{ID: ruleGraph, Text: "bundles without file-based catalogs dangle, go round, replace none, or have several names",
@@ -51,6 +54,7 @@ type catalogSet struct {
 	*repository
 	ctx       context.Context
 	ci        pipeline.CI
+	opened    map[string]*opened          // all bundles, by the names of their CSVs
 	own       *catalog.Catalog            // all bundles, with the channels that they name
 	committed map[string]*catalog.Catalog // by directory
 	makes     map[string][]string         // the directories of the catalogs that each template makes
@@ -67,7 +71,8 @@ func catalogs(ctx context.Context, r *repository, all, released []*opened) ([]fi
 	for _, x := range all {
 		bundles[x.dir] = x.bundle
 	}
-	s := &catalogSet{ctx: ctx, repository: r, own: catalog.OfBundles(ctx, bundles), said: r.unread,
+	s := &catalogSet{ctx: ctx, repository: r, opened: lists.By(all, func(x *opened) string { return x.bundle.CSV.Name }),
+		own: catalog.OfBundles(ctx, bundles), said: r.unread,
 		committed: map[string]*catalog.Catalog{}, makes: map[string][]string{}}
 	for _, dir := range r.catalogs {
 		s.read(dir)
@@ -265,7 +270,7 @@ func (s *catalogSet) leave(p *catalog.Package, serving []*catalog.Catalog, relea
 		names := lists.Map(list, func(b *catalog.Bundle) string { return b.Name })
 		f := s.add(ruleStay, level, list[0].Place, "", "users of %s stay: no catalog and no template has it, and no "+
 			"entry leads from there", text.FirstOf(6, names))
-		f.Hint = "name it in skips of a newer entry, or in its skipRange"
+		f.Hint = skipIt
 	}
 }
 

@@ -163,15 +163,22 @@ func TestCatalogs(t *testing.T) {
 	}{
 		{"a template and its catalogs", published(), nil},
 		{"bundles that follow each other", plain().bundle("1.1.0", "v1", "", "  replaces: a.v1.0.0\n"), nil},
-		{"a new channel", plain().bundle("1.1.0", "v2", "", ""), nil},
+		{"a new channel", plain().bundle("1.1.0", "v2", "", ""), []string{"operators/a/1.1.0/metadata/annotations.yaml:3: note: Package a: " +
+			"a.v1.1.0 is only in channel v2: users of other channels stay: v1 at a.v1.0.0 [release/users-stay]"}},
+		{"a default channel that no bundle has", plain().bundle("1.1.0", "v1\n  operators.operatorframework.io.bundle.channel.default.v1: v3", "",
+			"  replaces: a.v1.0.0\n"), []string{"operators/a/1.1.0/metadata/annotations.yaml:4: error: Package a: invalid channel \"v3\": " +
+			"channel must contain at least one bundle [default-channel]"}},
+		{"a release that is skipped, and its users too", plain().bundle("1.0.1", "v1", "", "  replaces: a.v1.0.0\n").
+			bundle("1.1.0", "v1", "", "  replaces: a.v1.0.9\n  skips: [a.v1.0.1]\n"), []string{csv("1.1.0") + ":8: error: it replaces a.v1.0.9, and " +
+			"no bundle of the operator is that: users of a.v1.0.0 stay [release/update-graph]"}},
 
 		{"dangling", plain().bundle("1.0.1", "v1", "", "  replaces: a.v1.0.0\n").bundle("1.1.0", "v1", "", "  replaces: a.v1.0.0\n"),
 			[]string{csv("1.0.1") + ":1: error: Channel v1: dangling: the head is a.v1.1.0, and nothing updates a.v1.0.1 [release/update-graph]"}},
 		{"it replaces what is not there", plain().bundle("1.1.0", "v1", `olm.skipRange: "<1.1.0"`, "  replaces: a.v1.0.9\n"),
-			[]string{csv("1.1.0") + ":1: error: it replaces a.v1.0.9, and no bundle of the operator is that [release/update-graph]"}},
+			[]string{csv("1.1.0") + ":8: error: it replaces a.v1.0.9, and no bundle of the operator is that [release/update-graph]"}},
 		{"updates in a circle", plain().replace(csv("1.0.0"), "annotations: {}", `annotations: {olm.skipRange: "<1.2.0"}`).
 			bundle("1.1.0", "v1", "", "  replaces: a.v1.0.0\n"),
-			[]string{csv("1.0.0") + ":1: error: Channel v1: updates form a circle: a.v1.0.0 updates a.v1.0.0 and a.v1.0.0 updates a.v1.1.0 [release/update-graph]"}},
+			[]string{csv("1.0.0") + ":3: error: Channel v1: updates form a circle: a.v1.0.0 updates a.v1.0.0 and a.v1.0.0 updates a.v1.1.0 [release/update-graph]"}},
 		{"two names", plain().bundle("1.1.0", "v1", "", "  replaces: b.v1.0.0\n").replace(csv("1.0.0"), "name: a.v", "name: b.v"),
 			[]string{csv("1.1.0") + ":1: error: the bundles have several operator names: a and b [release/update-graph]"}},
 

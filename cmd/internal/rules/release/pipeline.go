@@ -1,6 +1,7 @@
 package release
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,9 +13,11 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/whole/pipeline"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -84,6 +87,7 @@ func (s *catalogSet) graph(b *bundle.Bundle) {
 	if s.ci.FBC.Enabled || s.top == s.root {
 		return
 	}
+	s.channels(b)
 	p := s.own.Packages[b.Package]
 	at := p.Bundle(b.CSV.Name).Place
 	var config struct {
@@ -102,7 +106,9 @@ func (s *catalogSet) graph(b *bundle.Bundle) {
 		s.add(ruleGraph, level, at, "", "the bundles have several operator names: %s", text.And(lists.Keys(names)))
 	}
 	if old := b.CSV.Spec.Replaces; old != "" && p.Bundle(old) == nil {
-		s.add(ruleGraph, findings.Error, at, "", "it replaces %s, and no bundle of the operator is that", old)
+		f := s.add(ruleGraph, findings.Error, s.field(b.CSV.Name, catalog.Replaces), "", "it replaces %s, and no "+
+			"bundle of the operator is that%s", old, s.stranded(p, b))
+		f.Hint = "name in replaces a bundle that is there"
 	}
 	for _, name := range lists.SortedUnique(append(slices.Clone(b.Channels), b.DefaultChannel)) {
 		if ch := p.Channel(name); ch != nil && s.ci.UpdateGraph != pipeline.ModeSemver {
@@ -111,38 +117,94 @@ func (s *catalogSet) graph(b *bundle.Bundle) {
 	}
 }
 
+// channels finds a default channel that no bundle has, and notes the channels that the release is not in. Packages with
+// a channel for each minor version leave the older ones on purpose.
+func (s *catalogSet) channels(b *bundle.Bundle) {
+	p := s.own.Packages[b.Package]
+	s.list = append(s.list, lists.Filter(resolve.Validate(s.own), func(f findings.Finding) bool {
+		return f.Rule == "default-channel" && f.Object == "Package "+p.Name
+	})...)
+	var left []string
+	for _, ch := range p.Channels {
+		if slices.Contains(b.Channels, ch.Name) || len(b.Channels) == 0 {
+			continue
+		}
+		newest := slices.MaxFunc(ch.Entries, func(x, y catalog.Entry) int {
+			v, _ := p.Bundle(x.Name).Version()
+			w, _ := p.Bundle(y.Name).Version()
+			return v.Compare(w)
+		})
+		left = append(left, fmt.Sprintf("%s at %s", ch.Name, newest.Name))
+	}
+	if len(left) > 0 {
+		e := b.AnnotationError(olm.BundleChannels, "")
+		at := catalog.Place{File: filepath.Join(s.opened[b.CSV.Name].dir, e.File), Line: e.Line}
+		s.add(ruleStay, findings.Note, at, "Package "+p.Name, "%s is only in channel %s: users of other channels stay: "+
+			"%s", b.CSV.Name, text.And(b.Channels), text.FirstOf(6, left))
+	}
+}
+
+// field returns where the CSV of a bundle says what it updates.
+func (s *catalogSet) field(name string, kind catalog.EdgeKind) catalog.Place {
+	fields := map[catalog.EdgeKind]string{catalog.Replaces: "spec.replaces", catalog.Skips: "spec.skips",
+		catalog.SkipRange: `metadata.annotations["` + olm.AnnotationSkipRange + `"]`}
+	x := s.opened[name]
+	file, line := x.bundle.CSVObject.PlaceOf(fields[kind])
+	return catalog.Place{File: filepath.Join(x.dir, file), Line: line}
+}
+
+// stranded returns the releases in the channels of a bundle from which nothing leads to the head, as the end of a
+// sentence.
+func (s *catalogSet) stranded(p *catalog.Package, b *bundle.Bundle) string {
+	var names []string
+	for _, name := range b.Channels {
+		for _, e := range p.Channel(name).Entries {
+			if path, err := resolve.PathOf(s.own, p.Name, name, e.Name, ""); err == nil && !path.Good() {
+				names = lists.Add(names, e.Name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ": users of " + text.FirstOf(6, names) + " stay"
+}
+
 // channel finds what nothing updates, and what updates each other in a circle.
 func (s *catalogSet) channel(p *catalog.Package, ch *catalog.Channel, level findings.Severity) {
 	version := func(e catalog.Entry) *semver.Version { v, _ := p.Bundle(e.Name).Version(); return &v }
-	updates := func(e, old catalog.Entry) bool { return updates(e, p.Bundle(old.Name)) != catalog.NoEdge }
+	updates := func(e, old catalog.Entry) catalog.EdgeKind { return updates(e, p.Bundle(old.Name)) }
 	list := slices.SortedStableFunc(slices.Values(ch.Entries),
 		func(a, b catalog.Entry) int { return version(a).Compare(*version(b)) })
 	var dangling []catalog.Entry
 	var back []string // a circle has an update to what is not older
+	var at catalog.Place
 	for i, e := range list {
-		if i+1 < len(list) && !slices.ContainsFunc(list, func(o catalog.Entry) bool { return updates(o, e) }) {
+		if i+1 < len(list) && !slices.ContainsFunc(list, func(o catalog.Entry) bool { return updates(o, e) != catalog.NoEdge }) {
 			dangling = append(dangling, e)
 		}
 		for _, o := range list[i:] {
-			if updates(e, o) {
-				back = append(back, e.Name+" updates "+o.Name)
+			if kind := updates(e, o); kind != catalog.NoEdge {
+				back, at = append(back, e.Name+" updates "+o.Name), cmp.Or(at, s.field(e.Name, kind))
 			}
 		}
 	}
 	if len(dangling) > 0 {
 		names := lists.Map(dangling, func(e catalog.Entry) string { return e.Name })
-		s.add(ruleGraph, level, dangling[0].Place, "Channel "+ch.Name, "dangling: the head is %s, and nothing "+
+		f := s.add(ruleGraph, level, dangling[0].Place, "Channel "+ch.Name, "dangling: the head is %s, and nothing "+
 			"updates %s", list[len(list)-1].Name, text.FirstOf(3, names))
+		f.Hint = skipIt
 	}
 	if _, circular := lists.Order(len(list), func(i int) (next []int) {
 		for j, o := range list {
-			if updates(list[i], o) {
+			if updates(list[i], o) != catalog.NoEdge {
 				next = append(next, j)
 			}
 		}
 		return next
 	}); circular {
-		s.add(ruleGraph, level, list[0].Place, "Channel "+ch.Name, "updates form a circle: %s", text.And(back))
+		f := s.add(ruleGraph, level, at, "Channel "+ch.Name, "updates form a circle: %s", text.And(back))
+		f.Hint = "a release updates older ones only: remove one of these"
 	}
 }
 

@@ -46,8 +46,8 @@ func schemaFindings(b *bundle.Bundle, known []Finding) (list []Finding) {
 	return list
 }
 
-// metadataDocument returns the first document of the metadata directory with a key, or nil.
-func metadataDocument(fsys fs.FS, key string) *manifest.Document {
+// dependencyDocument returns the first document of the metadata directory with dependencies, or nil.
+func dependencyDocument(fsys fs.FS) *manifest.Document {
 	names, err := fs.Glob(fsys, "metadata/*")
 	if err != nil {
 		return nil
@@ -66,7 +66,7 @@ func metadataDocument(fsys fs.FS, key string) *manifest.Document {
 		}
 		for _, d := range docs {
 			v, err := d.Value()
-			if m, _ := v.(map[string]any); err == nil && m[key] != nil {
+			if m, _ := v.(map[string]any); err == nil && m["dependencies"] != nil {
 				return d
 			}
 		}
@@ -76,14 +76,9 @@ func metadataDocument(fsys fs.FS, key string) *manifest.Document {
 
 // channelFindings checks the channels of the annotations (operator-registry: pkg/lib/bundle/validate.go,
 // validateAnnotations). They are warnings, because file-based catalogs do not read these annotations.
-func channelFindings(fsys fs.FS, b *bundle.Bundle) (list []Finding) {
-	doc := metadataDocument(fsys, "annotations")
+func channelFindings(b *bundle.Bundle) (list []Finding) {
 	add := func(key, format string, args ...any) {
-		e := &manifest.Error{Msg: fmt.Sprintf(format, args...)}
-		if doc != nil {
-			e = doc.Errorf(`annotations["`+key+`"]`, format, args...)
-		}
-		list = append(list, finding(ruleChannels, findings.Warning, e))
+		list = append(list, finding(ruleChannels, findings.Warning, b.AnnotationError(key, format, args...)))
 	}
 	text, ok := b.Annotations[olm.BundleChannels]
 	switch {
@@ -106,7 +101,7 @@ func channelFindings(fsys fs.FS, b *bundle.Bundle) (list []Finding) {
 // dependencyFindings checks the entries of dependencies.yaml (operator-registry: pkg/registry/types.go, the Validate
 // methods; OLM knows the types of docs/concepts/olm-architecture/dependency-resolution).
 func dependencyFindings(fsys fs.FS, b *bundle.Bundle) (list []Finding) {
-	doc := metadataDocument(fsys, "dependencies")
+	doc := dependencyDocument(fsys)
 	for i, d := range b.Dependencies {
 		field, tip, msg := checkDependency(d)
 		if msg == "" {

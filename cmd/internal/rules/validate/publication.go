@@ -21,7 +21,6 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/whole/pipeline"
-	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -112,11 +111,7 @@ func (p *publisher) add(rule string, level findings.Severity, field, format stri
 
 // addAnnotation adds a finding at an annotation of the bundle.
 func (p *publisher) addAnnotation(rule string, level findings.Severity, key, format string, args ...any) {
-	e := &manifest.Error{Msg: fmt.Sprintf(format, args...)}
-	if doc := metadataDocument(p.fsys, "annotations"); doc != nil {
-		e = doc.Errorf(`annotations["`+key+`"]`, format, args...)
-	}
-	p.list = append(p.list, finding(rule, level, e))
+	p.list = append(p.list, finding(rule, level, p.b.AnnotationError(key, format, args...)))
 }
 
 // networkPolicies asks what check_network_policy_presence does (operator-pipelines: common/bundle.py).

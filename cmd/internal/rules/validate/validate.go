@@ -102,7 +102,7 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 		list = append(list, finding(bundle.WarnReplacedObject, findings.Note, n))
 	}
 	if src.Kind != source.KindCatalog { // there the catalog has the channels
-		list = append(list, channelFindings(src.FS, b)...)
+		list = append(list, channelFindings(b)...)
 	}
 	if text := b.CSV.Annotations[olm.AnnotationSkipRange]; text != "" { // an empty one is none (alpha/model, validate)
 		if _, err := semver.ParseRange(text); err != nil {
