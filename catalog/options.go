@@ -3,8 +3,12 @@ package catalog
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
+
+	"github.com/blang/semver/v4"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/budget"
@@ -89,7 +93,35 @@ func hint(err error, format string, args ...any) error {
 // unknown returns an error with the known name that was probably meant.
 func unknown(got string, known []string, format string, args ...any) error {
 	err := fmt.Errorf(format+" %s; there are %s", append(args, quote(got), text.Names(known))...)
+	if near := nearestVersion(got, known); near != "" {
+		return hint(err, "did you mean %s?", near)
+	}
 	return manifest.WithHint(err, text.DidYouMean(got, known))
+}
+
+// nearestVersion returns the next lower one of some versions, or the next higher one if only that is of the same minor
+// version, or if none is lower. It returns "" for what is no version.
+func nearestVersion(got string, known []string) string {
+	want, err := semver.Parse(strings.TrimPrefix(got, "v"))
+	var list []semver.Version
+	for _, name := range known {
+		if v, bad := semver.Parse(name); bad == nil {
+			list = append(list, v)
+		}
+	}
+	if err != nil || len(list) == 0 {
+		return ""
+	}
+	slices.SortFunc(list, semver.Version.Compare)
+	same := func(v semver.Version) bool { return v.Major == want.Major && v.Minor == want.Minor }
+	higher := slices.IndexFunc(list, want.LT)
+	switch {
+	case higher < 0:
+		return list[len(list)-1].String()
+	case higher == 0, same(list[higher]) && !same(list[higher-1]):
+		return list[higher].String()
+	}
+	return list[higher-1].String()
 }
 
 func quote(s string) string { return strconv.Quote(s) }

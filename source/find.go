@@ -324,12 +324,30 @@ func versionsError(dir string, versions []string) error {
 	slices.SortFunc(versions, func(a, b string) int {
 		return CompareVersions(strings.TrimPrefix(a, "v"), strings.TrimPrefix(b, "v"))
 	})
-	last := filepath.Join(dir, versions[len(versions)-1])
-	if len(versions) == 1 {
-		return hint(fmt.Errorf("%s: this is the directory above a bundle", dir), "give %s", last)
+	return &VersionsError{dir, versions}
+}
+
+// VersionsError is the error for a directory of bundles that takes the place of one.
+type VersionsError struct {
+	Dir      string
+	Versions []string // the names of their directories, the newest last
+}
+
+func (e *VersionsError) Error() string {
+	if len(e.Versions) == 1 {
+		return e.Dir + ": this is the directory above a bundle"
 	}
-	return hint(fmt.Errorf("%s: this directory holds %d bundles: %s", dir, len(versions), text.FirstOf(12, versions)),
-		"give one of them, such as %s", last)
+	return fmt.Sprintf("%s: this directory holds %s: %s", e.Dir, text.Count(len(e.Versions), "bundle"),
+		text.FirstOf(12, e.Versions))
+}
+
+// Hint returns what to do about the error.
+func (e *VersionsError) Hint() string {
+	last := filepath.Join(e.Dir, e.Versions[len(e.Versions)-1])
+	if len(e.Versions) == 1 {
+		return "give " + last
+	}
+	return "give one of them, such as " + last
 }
 
 func chartError(dir string) error {

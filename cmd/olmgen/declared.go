@@ -27,6 +27,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/output/helm"
+	"github.com/olmgen/olmgen/source"
 )
 
 // fileFlag adds -f to a command that reads RenderConfigs in place of sources.
@@ -254,8 +255,12 @@ func readConfig(stdin io.Reader, file string) (*config.Config, string, error) {
 		return nil, "", manifest.WithHint(fmt.Errorf("%s: no such file", file), "\"olmgen init\" writes one")
 	}
 	if info, statErr := os.Stat(file); statErr == nil && info.IsDir() {
+		such := ""
+		if usual := filepath.Join(file, "olmgen.yaml"); source.IsRenderConfig(usual) {
+			such = ", such as " + usual
+		}
 		return nil, "", manifest.WithHint(fmt.Errorf("%s is a directory, not a RenderConfig", file),
-			"name the file, such as "+filepath.Join(file, "olmgen.yaml")+"; a bundle is named without -f")
+			"name the file"+such+"; a bundle is named without -f")
 	}
 	if err != nil {
 		return nil, "", err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -52,6 +53,9 @@ func refuseEmpty(flags *pflag.FlagSet) {
 // flagError returns the error of usage for a flag that is unknown or has a wrong value.
 func flagError(cmd *cobra.Command, args []string, err error) error {
 	value, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if words := cmd.Flags().Args(); !ok && cmd.HasAvailableSubCommands() && len(words) > 0 {
+		return unknownCommand(cmd, words)
+	}
 	if !ok {
 		said := err.Error()
 		return &usageError{strings.ToLower(said[:1]) + said[1:],
@@ -117,5 +121,13 @@ func declaredHint(cmd *cobra.Command, file string) string {
 		rest, _, _ = strings.Cut(strings.TrimSuffix(rest, "]"), " [")
 		return "write " + cmd.CommandPath() + " -f " + text.Shell(file) + rest
 	}
-	return "the bundles are the sources in it; olmgen render -f " + text.Shell(file) + " -o DIR makes a TREE of them"
+	c, dir, err := readConfig(nil, file)
+	if err != nil || c.Output.Directory == "" {
+		return "the bundles are the sources in it; olmgen render -f " + text.Shell(file) + " -o DIR makes a TREE of them"
+	}
+	made := filepath.Join(dir, c.Output.Directory)
+	if _, err := os.Stat(made); err != nil {
+		return "olmgen render -f " + text.Shell(file) + " makes the TREE " + text.Shell(made)
+	}
+	return "name its TREE, " + text.Shell(made) + ", in its place; olmgen render -f " + text.Shell(file) + " writes it"
 }

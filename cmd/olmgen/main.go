@@ -168,7 +168,22 @@ func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
 	if declared, ok := errors.AsType[*source.RenderConfigError](err); ok {
 		hint = declaredHint(cmd, declared.File)
 	}
+	if several, ok := errors.AsType[*source.VersionsError](err); ok {
+		hint = versionHint(cmd, several)
+	}
 	sayOn(stderr, "", lead(cmd, err, text, hint), "%s", text)
+}
+
+// versionHint returns what to do with a directory of bundles that takes the place of one.
+func versionHint(cmd *cobra.Command, e *source.VersionsError) string {
+	hint := e.Hint()
+	if asked := cmd.Flags().Lookup("version"); asked != nil && slices.Contains(e.Versions, asked.Value.String()) {
+		hint = "give " + filepath.Join(e.Dir, asked.Value.String())
+	}
+	if cmd.Name() == "graph" {
+		hint += "; olmgen graph " + text.Shell(source.KindCatalog+":"+e.Dir) + " draws the updates of a package"
+	}
+	return hint
 }
 
 // flagsOf returns how a command calls options: by its flags, if it has them.

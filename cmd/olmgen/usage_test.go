@@ -61,6 +61,9 @@ func TestUsageErrors(t *testing.T) {
 		{"lint ''", "olmgen: an argument is empty\nhint: see olmgen lint --help\n"},
 		{"render a --name x", "olmgen: unknown flag: --name\nhint: did you mean --names? see olmgen render --help\n"},
 		{"template a", "olmgen: unknown command \"template\"\nhint: olmgen render writes the objects; see olmgen --help\n"},
+		{"apply -f x", "olmgen: unknown command \"apply\"\nhint: olmgen changes no cluster: olmgen render BUNDLE | kubectl apply " +
+			"--server-side -f -; see olmgen --help\n"},
+		{"catalog appl -f x", "olmgen: unknown command \"appl\"\nhint: see olmgen catalog --help\n"},
 		{"plan", "olmgen: unknown command \"plan\"\nhint: olmgen render -o DIR --dry-run lists what would change, " +
 			"olmgen diff compares two releases; see olmgen --help\n"},
 		{"bundle validate a", "olmgen: unknown command \"bundle\"\nhint: olmgen validate BUNDLE says whether a bundle is right; see olmgen --help\n"},

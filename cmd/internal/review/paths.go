@@ -184,17 +184,24 @@ func (r Revision) Named(text string) string {
 		root, rev+":", filepath.ToSlash(root), rev+":").Replace(text)
 }
 
-// isNew reports whether a path is in NEW and not in OLD, which is then empty.
+// isNew reports whether a path is in NEW and not in OLD, which is then empty. One of them must have it.
 func isNew(repo *gittree.Repository, name, oldRev, newRev string) (bool, error) {
 	had, err := repo.Has(oldRev)
 	if had || err != nil {
 		return false, err
 	}
+	side := "the work tree"
 	if newRev != "" {
-		return repo.Has(newRev)
+		side = newRev
+		had, err = repo.Has(newRev)
+	} else if _, missing := os.Stat(name); missing == nil {
+		had = true
 	}
-	_, err = os.Stat(name)
-	return err == nil, nil
+	if err == nil && !had {
+		err = &manifest.Error{File: filepath.ToSlash(name), Tip: "check the path",
+			Msg: fmt.Sprintf("is neither in %s nor in %s", oldRev, side)}
+	}
+	return had, err
 }
 
 // buildsOnOthers reports whether a kustomization below a directory may name what is above it.

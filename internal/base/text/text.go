@@ -98,6 +98,12 @@ func Nearest[T ~string](s string, names []T) string {
 			best, least = string(n), d
 		}
 	}
+	if best == "" && len(s) > 2 { // the beginning of one name
+		begin := slices.DeleteFunc(Words(names), func(n string) bool { return !strings.HasPrefix(n, s) })
+		if len(begin) == 1 {
+			return begin[0]
+		}
+	}
 	return best
 }
 

@@ -64,6 +64,11 @@ func TestNearest(t *testing.T) {
 			t.Errorf("Nearest(%q) = %q, want %q", s, got, want)
 		}
 	}
+	for s, want := range map[string]string{"grafana": "grafana-operator", "kube": "", "gr": ""} { // the beginning of one, of two
+		if got := Nearest(s, []string{"grafana-operator", "kubevirt-operator", "kube-descheduler"}); got != want {
+			t.Errorf("Nearest(%q) = %q, want %q", s, got, want)
+		}
+	}
 	if got := Nearest[string]("a", nil); got != "" {
 		t.Errorf("Nearest without names = %q", got)
 	}
