@@ -121,13 +121,18 @@ func declaredHint(cmd *cobra.Command, file string) string {
 		rest, _, _ = strings.Cut(strings.TrimSuffix(rest, "]"), " [")
 		return "write " + cmd.CommandPath() + " -f " + text.Shell(file) + rest
 	}
-	c, dir, err := readConfig(nil, file)
-	if err != nil || c.Output.Directory == "" {
-		return "the bundles are the sources in it; olmgen render -f " + text.Shell(file) + " -o DIR makes a TREE of them"
+	render := "olmgen render -f " + text.Shell(file)
+	made := ""
+	if source.IsRenderConfig(file) { // a pipe would be waited for
+		if c, dir, err := readConfig(nil, file); err == nil && c.Output.Directory != "" {
+			made = filepath.Join(dir, c.Output.Directory)
+		}
 	}
-	made := filepath.Join(dir, c.Output.Directory)
+	if made == "" {
+		return "the bundles are the sources in it; " + render + " -o DIR makes a TREE of them"
+	}
 	if _, err := os.Stat(made); err != nil {
-		return "olmgen render -f " + text.Shell(file) + " makes the TREE " + text.Shell(made)
+		return render + " makes the TREE " + text.Shell(made)
 	}
-	return "name its TREE, " + text.Shell(made) + ", in its place; olmgen render -f " + text.Shell(file) + " writes it"
+	return "name its TREE, " + text.Shell(made) + ", in its place; " + render + " writes it"
 }

@@ -76,7 +76,8 @@ type Webhooks struct {
 // Total returns their number.
 func (w Webhooks) Total() int { return w.Validating + w.Mutating + w.Conversion }
 
-// CRDs counts the CustomResourceDefinitions. Of a release whose CRDs are not known, Bytes is 0 and Count is what it owns.
+// CRDs counts the CustomResourceDefinitions. Of a release whose CRDs are not known, Bytes is 0 and Count is what it
+// owns.
 type CRDs struct {
 	Count int `json:"count"`
 	Bytes int `json:"bytes"`

@@ -39,7 +39,9 @@ type cluster struct {
 // crdsOf returns the CRDs that an operator owns.
 func (c *cluster) crdsOf(csv *v1alpha1.ClusterServiceVersion) []*manifest.Object {
 	names := owned(csv)
-	return lists.Filter(c.objects, func(o *manifest.Object) bool { return olm.IsCRD(o.Group(), o.Kind) && names[o.Name] })
+	return lists.Filter(c.objects, func(o *manifest.Object) bool {
+		return olm.IsCRD(o.Group(), o.Kind) && names[o.Name]
+	})
 }
 
 // shipped returns what stands for the objects of an installed operator's bundle: its CRDs, and what bundles may have of
@@ -116,8 +118,8 @@ func (s *Set) addInstalled(c *cluster, path string, csv *permissions.CSV, condit
 	return nil
 }
 
-// OfTree returns the operators that the clusters of a tree have, and those that OLM installs for their Subscriptions and
-// ClusterExtensions. What is not known is unread. The error is about objects that cannot be read, or that of ctx.
+// OfTree returns the operators that the clusters of a tree have, and those that OLM installs for their Subscriptions
+// and ClusterExtensions. What is not known is unread. The error is about objects that cannot be read, or that of ctx.
 func OfTree(ctx context.Context, t *tree.Tree, of review.TreeOptions, o Options) (*Set, error) {
 	s := &Set{options: o}
 	parts := review.ClustersOf(t)

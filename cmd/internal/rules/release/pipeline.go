@@ -139,8 +139,8 @@ func (s *catalogSet) channels(b *bundle.Bundle) {
 	if len(left) > 0 {
 		e := b.AnnotationError(olm.BundleChannels, "")
 		at := catalog.Place{File: filepath.Join(s.opened[b.CSV.Name].dir, e.File), Line: e.Line}
-		s.add(ruleStay, findings.Note, at, "Package "+p.Name, "%s is only in channel %s: users of other channels stay: "+
-			"%s", b.CSV.Name, text.And(b.Channels), text.FirstOf(6, left))
+		s.add(ruleStay, findings.Note, at, "Package "+p.Name, "%s is only in channel %s: users of other channels "+
+			"stay: %s", b.CSV.Name, text.And(b.Channels), text.FirstOf(6, left))
 	}
 }
 
@@ -180,7 +180,8 @@ func (s *catalogSet) channel(p *catalog.Package, ch *catalog.Channel, level find
 	var back []string // a circle has an update to what is not older
 	var at catalog.Place
 	for i, e := range list {
-		if i+1 < len(list) && !slices.ContainsFunc(list, func(o catalog.Entry) bool { return updates(o, e) != catalog.NoEdge }) {
+		updated := func(o catalog.Entry) bool { return updates(o, e) != catalog.NoEdge }
+		if i+1 < len(list) && !slices.ContainsFunc(list, updated) {
 			dangling = append(dangling, e)
 		}
 		for _, o := range list[i:] {
