@@ -110,7 +110,7 @@ func foldersOf(dir string) ([]*folder, error) {
 		case holdsLegacy(os.DirFS(p), "."):
 			f := found.at(p)
 			f.legacy, f.unclear = true, true
-		case source.HasManifests(p):
+		case source.IsBundleDir(p) && isDir(filepath.Join(p, "manifests")):
 			f, name := found.at(filepath.Dir(p)), packageOf(p)
 			f.bundles = append(f.bundles, p)
 			if f.unclear = f.unclear || name == ""; !slices.Contains(f.packages, name) {
@@ -208,6 +208,11 @@ func packageOf(dir string) string {
 		return ""
 	}
 	return metadata.Annotations[olm.BundlePackage]
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // holdsLegacy reports whether a directory has a legacy package.

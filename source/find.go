@@ -102,7 +102,7 @@ func (f *finder) visit(ctx context.Context, p string, e fs.DirEntry, err error) 
 		return nil
 	case strings.HasPrefix(e.Name(), ".") && e.Name() != "." && e.Name() != "..":
 		return filepath.SkipDir
-	case HasManifests(p), exists(filepath.Join(p, "metadata", "annotations.yaml")):
+	case hasManifests(p), exists(filepath.Join(p, "metadata", "annotations.yaml")):
 		f.list = append(f.list, Found{KindDir, p})
 		return filepath.SkipDir
 	}
@@ -201,7 +201,7 @@ func checkDir(dir string) error {
 		if e.IsDir() {
 			if IsBundleDir(path) {
 				versions = append(versions, e.Name())
-			} else if i := slices.IndexFunc(dirsIn(path), HasManifests); i >= 0 {
+			} else if i := slices.IndexFunc(dirsIn(path), hasManifests); i >= 0 {
 				packages = append(packages, e.Name())
 				first = cmp.Or(first, dirsIn(path)[i])
 			}
@@ -223,7 +223,7 @@ func checkDir(dir string) error {
 	}
 	switch {
 	case len(versions) > 0:
-		return versionsError(dir, versions)
+		return newVersionsError(dir, versions)
 	case len(packages) > 0 && !chart && !kustomization:
 		return hint(fmt.Errorf("%s: this directory holds directories of bundles: %s", dir, text.FirstOf(5, packages)),
 			"give one bundle, such as %s", first)
@@ -247,9 +247,9 @@ func dirsIn(dir string) []string {
 
 const csvFiles = "*.clusterserviceversion.*"
 
-// HasManifests reports whether a directory has the manifests/ of a bundle. A directory of that name without metadata/
+// hasManifests reports whether a directory has the manifests/ of a bundle. A directory of that name without metadata/
 // beside it is one only if it has a CSV and no kustomization: config/manifests of Operator SDK makes a bundle.
-func HasManifests(dir string) bool {
+func hasManifests(dir string) bool {
 	manifests := filepath.Join(dir, "manifests")
 	entries, err := os.ReadDir(manifests)
 	if err != nil || exists(filepath.Join(dir, "metadata")) {
@@ -264,7 +264,7 @@ func HasManifests(dir string) bool {
 // IsBundleDir reports whether a directory looks like a bundle: it has manifests/, or a CSV beside other files.
 func IsBundleDir(dir string) bool {
 	names, _ := fs.Glob(os.DirFS(dir), csvFiles)
-	return len(names) > 0 || HasManifests(dir)
+	return len(names) > 0 || hasManifests(dir)
 }
 
 // IsAnnotated reports whether a directory has what only a bundle has, metadata/annotations.yaml beside manifests/.
@@ -320,31 +320,34 @@ func isKustomized(dir string) bool {
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return isKustomization(e.Name()) })
 }
 
-func versionsError(dir string, versions []string) error {
+func newVersionsError(dir string, versions []string) error {
 	slices.SortFunc(versions, func(a, b string) int {
 		return CompareVersions(strings.TrimPrefix(a, "v"), strings.TrimPrefix(b, "v"))
 	})
-	return &VersionsError{dir, versions}
+	return &versionsError{dir, versions}
 }
 
-// VersionsError is the error for a directory of bundles that takes the place of one.
-type VersionsError struct {
-	Dir      string
-	Versions []string // the names of their directories, the newest last
+// versionsError is the error for a directory of bundles that takes the place of one.
+type versionsError struct {
+	dir      string
+	versions []string // the names of their directories, the newest last
 }
 
-func (e *VersionsError) Error() string {
-	if len(e.Versions) == 1 {
-		return e.Dir + ": this is the directory above a bundle"
+func (e *versionsError) Error() string {
+	if len(e.versions) == 1 {
+		return e.dir + ": this is the directory above a bundle"
 	}
-	return fmt.Sprintf("%s: this directory holds %s: %s", e.Dir, text.Count(len(e.Versions), "bundle"),
-		text.FirstOf(12, e.Versions))
+	return fmt.Sprintf("%s: this directory holds %s: %s", e.dir, text.Count(len(e.versions), "bundle"),
+		text.FirstOf(12, e.versions))
 }
+
+// Bundles returns the directory and the names of those in it.
+func (e *versionsError) Bundles() (dir string, versions []string) { return e.dir, e.versions }
 
 // Hint returns what to do about the error.
-func (e *VersionsError) Hint() string {
-	last := filepath.Join(e.Dir, e.Versions[len(e.Versions)-1])
-	if len(e.Versions) == 1 {
+func (e *versionsError) Hint() string {
+	last := filepath.Join(e.dir, e.versions[len(e.versions)-1])
+	if len(e.versions) == 1 {
 		return "give " + last
 	}
 	return "give one of them, such as " + last

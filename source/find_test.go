@@ -37,7 +37,7 @@ func TestHasManifests(t *testing.T) {
 			}
 			found, _ := Find(t.Context(), top)
 			asFound := len(found) == 1 && found[0] == (Found{KindDir, dir})
-			for what, got := range map[string]bool{"HasManifests": HasManifests(dir), "IsBundleDir": IsBundleDir(dir),
+			for what, got := range map[string]bool{"hasManifests": hasManifests(dir), "IsBundleDir": IsBundleDir(dir),
 				"BundlesAt": len(BundlesAt(top)) == 1, "Find": asFound} {
 				if got != c.want {
 					t.Errorf("%s: %t, want %t", what, got, c.want)

@@ -168,20 +168,26 @@ func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
 	if declared, ok := errors.AsType[*source.RenderConfigError](err); ok {
 		hint = declaredHint(cmd, declared.File)
 	}
-	if several, ok := errors.AsType[*source.VersionsError](err); ok {
-		hint = versionHint(cmd, several)
+	if several, ok := errors.AsType[versionsError](err); ok {
+		hint = versionHint(cmd, several, hint)
 	}
 	sayOn(stderr, "", lead(cmd, err, text, hint), "%s", text)
 }
 
+// versionsError is the error for a directory of bundles that takes the place of one.
+type versionsError interface {
+	error
+	Bundles() (dir string, versions []string)
+}
+
 // versionHint returns what to do with a directory of bundles that takes the place of one.
-func versionHint(cmd *cobra.Command, e *source.VersionsError) string {
-	hint := e.Hint()
-	if asked := cmd.Flags().Lookup("version"); asked != nil && slices.Contains(e.Versions, asked.Value.String()) {
-		hint = "give " + filepath.Join(e.Dir, asked.Value.String())
+func versionHint(cmd *cobra.Command, e versionsError, hint string) string {
+	dir, versions := e.Bundles()
+	if asked := cmd.Flags().Lookup("version"); asked != nil && slices.Contains(versions, asked.Value.String()) {
+		hint = "give " + filepath.Join(dir, asked.Value.String())
 	}
 	if cmd.Name() == "graph" {
-		hint += "; olmgen graph " + text.Shell(source.KindCatalog+":"+e.Dir) + " draws the updates of a package"
+		hint += "; olmgen graph " + text.Shell(source.KindCatalog+":"+dir) + " draws the updates of a package"
 	}
 	return hint
 }

@@ -73,7 +73,7 @@ func placeOf(src *source.Source) (p place) {
 	p.operator, p.version = filepath.Base(filepath.Dir(dir)), filepath.Base(dir)
 	entries, err := os.ReadDir(filepath.Dir(dir))
 	p.others = err == nil && slices.ContainsFunc(entries, func(e os.DirEntry) bool {
-		return e.Name() != p.version && source.HasManifests(filepath.Join(filepath.Dir(dir), e.Name()))
+		return e.Name() != p.version && source.IsBundleDir(filepath.Join(filepath.Dir(dir), e.Name()))
 	})
 	ci, _ := pipeline.ReadCI(filepath.Dir(dir)) // release.Check says what is wrong with it
 	p.fbc = ci.FBC.Enabled
