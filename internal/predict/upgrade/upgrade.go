@@ -175,7 +175,8 @@ var (
 		Help: "NEW owns a CRD that another operator owns already, or takes from it the version that it owns."}
 	RulePath = findings.Rule{ID: "no-upgrade", Text: "does not replace the older release",
 		Help: "replaces, skips and skipRange of NEW do not name OLD, or NEW is in no channel of OLD, so OLM does not " +
-			"upgrade in one step. Or no Subscription in the cluster has installed OLD, so OLM does not upgrade it at all."}
+			"upgrade in one step. Or no Subscription in the cluster has installed OLD, so OLM does not upgrade it at " +
+			"all."}
 	RuleSameName = findings.Rule{ID: "same-name", Text: "has the name of the older release",
 		Help: "OLM knows a release by the name of its ClusterServiceVersion. It installs nothing of NEW where OLD is " +
 			"installed (OLM: pkg/controller/registry/resolver/resolver.go)."}
