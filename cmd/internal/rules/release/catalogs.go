@@ -72,7 +72,8 @@ func catalogs(ctx context.Context, r *repository, all, released []*opened) ([]fi
 		bundles[x.dir] = x.bundle
 	}
 	s := &catalogSet{ctx: ctx, repository: r,
-		opened: lists.By(all, func(x *opened) string { return x.bundle.CSV.Name }), own: catalog.OfBundles(ctx, bundles), said: r.unread,
+		opened: lists.By(all, func(x *opened) string { return x.bundle.CSV.Name }),
+		own:    catalog.OfBundles(ctx, bundles), said: r.unread,
 		committed: map[string]*catalog.Catalog{}, makes: map[string][]string{}}
 	for _, dir := range r.catalogs {
 		s.read(dir)
