@@ -68,6 +68,32 @@ func (r *Report) Of(is func(Subject) bool) *Report {
 	return &of
 }
 
+// ByNamespace returns the reports about the subjects of each namespace; Of adds what follows.
+func (r *Report) ByNamespace() map[string]*Report {
+	out := map[string]*Report{}
+	of := func(s Subject) *Report {
+		if out[s.Namespace] == nil {
+			part := *r
+			part.Permissions, part.Accounts, part.Unknown = nil, nil, nil
+			out[s.Namespace] = &part
+		}
+		return out[s.Namespace]
+	}
+	for _, i := range r.Permissions {
+		part := of(i.Subject)
+		part.Permissions = append(part.Permissions, i)
+	}
+	for _, a := range r.Accounts {
+		part := of(a)
+		part.Accounts = append(part.Accounts, a)
+	}
+	for _, u := range r.Unknown {
+		part := of(u.Subject)
+		part.Unknown = append(part.Unknown, u)
+	}
+	return out
+}
+
 // Operator is what the report is about. All of it is empty for a tree.
 type Operator struct {
 	Name        string   `json:"name"` // of the ClusterServiceVersion, or what a person gave

@@ -116,7 +116,11 @@ func TestComplete(t *testing.T) {
 		list := slices.DeleteFunc(whole(c.csv), func(o map[string]any) bool { return slices.Contains(strings.Fields(c.lacks), o["kind"].(string)) })
 		got := ""
 		if err := read(t, list).checkComplete(c.to); err != nil {
-			got = strings.TrimSuffix(strings.TrimPrefix(manifest.HintOf(err), "add the output of: kubectl get "), " -A -o yaml")
+			hint, none, _ := strings.Cut(manifest.HintOf(err), "; if there is no Subscription, of: kubectl get --raw ")
+			got = strings.TrimSuffix(strings.TrimPrefix(hint, "add the output of: kubectl get "), " -A -o yaml")
+			if (none == noSubscription) != strings.Contains(c.want, "subscriptions.") {
+				t.Errorf("%s without %s: %q says that there is none", c.to, c.lacks, none)
+			}
 		}
 		if got != c.want {
 			t.Errorf("%s to %s without %s: the dump lacks %q, want %q", c.csv, c.to, c.lacks, got, c.want)

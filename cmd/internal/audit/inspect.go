@@ -222,8 +222,12 @@ func (x *Inspected) ofTree() {
 	if crds.Count > 0 {
 		x.CRDs = crds
 	}
+	granted := r.cluster.rights[r.installed.Namespace]
+	if granted == nil {
+		return
+	}
 	accounts := accountsOf(*r.installed, false)
-	of := r.cluster.granted.Of(func(s permissions.Subject) bool { return accounts[s] })
+	of := granted.Of(func(s permissions.Subject) bool { return accounts[s] })
 	list, err := images.ListObjects([]*manifest.Object{r.installed.Object})
 	if x.Complete = len(of.Permissions) > 0 && err == nil; x.Complete {
 		x.count(list)

@@ -33,10 +33,11 @@ type Options struct {
 
 // Set is what catalogs and directories hold.
 type Set struct {
-	Packages []*Package // by name, then source
-	Unread   []Unread   // bundles that cannot be read
-	Notes    []string   // on a tree
-	metrics  Metrics    // of a tree
+	Packages []*Package             // by name, then source
+	Unread   []Unread               // bundles that cannot be read
+	Notes    []string               // on a tree
+	metrics  Metrics                // of a tree
+	at       map[[2]string]*Package // by name and source, of a tree
 	options  Options
 }
 

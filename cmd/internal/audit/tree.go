@@ -34,29 +34,45 @@ type cluster struct {
 	objects []*manifest.Object
 	csvs    []permissions.CSV
 	granted *permissions.Report
+
+	rights map[string]*permissions.Report // granted, by namespace
+	crds   map[string][]*manifest.Object  // by name
+	beside map[string][]*manifest.Object  // what bundles may have, by namespace
+	shared map[string]bool                // namespaces of several operators
+}
+
+// index fills in what is looked up for each operator.
+func (c *cluster) index() {
+	c.rights = c.granted.ByNamespace()
+	c.crds = lists.Group(lists.Filter(c.objects, func(o *manifest.Object) bool { return olm.IsCRD(o.Group(), o.Kind) }),
+		func(o *manifest.Object) string { return o.Name })
+	c.beside = lists.Group(lists.Filter(c.objects, func(o *manifest.Object) bool {
+		_, known := install.KindOf(o.Kind)
+		return known && !permissions.Relevant(o.Group(), o.Kind) && o.Group() != olm.Group // which OLM makes
+	}), func(o *manifest.Object) string { return o.Namespace })
+	one := map[string]bool{}
+	c.shared = map[string]bool{}
+	for _, csv := range c.csvs {
+		c.shared[csv.Namespace], one[csv.Namespace] = one[csv.Namespace], true
+	}
 }
 
 // crdsOf returns the CRDs that an operator owns.
-func (c *cluster) crdsOf(csv *v1alpha1.ClusterServiceVersion) []*manifest.Object {
-	names := owned(csv)
-	return lists.Filter(c.objects, func(o *manifest.Object) bool {
-		return olm.IsCRD(o.Group(), o.Kind) && names[o.Name]
-	})
+func (c *cluster) crdsOf(csv *v1alpha1.ClusterServiceVersion) (list []*manifest.Object) {
+	for _, name := range lists.Keys(owned(csv)) {
+		list = append(list, c.crds[name]...)
+	}
+	return list
 }
 
 // shipped returns what stands for the objects of an installed operator's bundle: its CRDs, and what bundles may have of
 // its namespace. It returns nil where that is not known: CRDs are missing, or several operators share the namespace.
 func (c *cluster) shipped(csv *permissions.CSV) []*manifest.Object {
 	list := c.crdsOf(csv.ClusterServiceVersion)
-	beside := lists.Filter(c.csvs, func(x permissions.CSV) bool { return x.Namespace == csv.Namespace })
-	if len(list) < len(owned(csv.ClusterServiceVersion)) || len(beside) > 1 {
+	if len(list) < len(owned(csv.ClusterServiceVersion)) || c.shared[csv.Namespace] {
 		return nil
 	}
-	return append(list, lists.Filter(c.objects, func(o *manifest.Object) bool {
-		_, known := install.KindOf(o.Kind)
-		made := permissions.Relevant(o.Group(), o.Kind) || o.Group() == olm.Group // by OLM
-		return known && o.Namespace == csv.Namespace && !made
-	})...)
+	return append(list, c.beside[csv.Namespace]...)
 }
 
 // accountsOf returns the accounts of an operator that run its pods, or all that it names.
@@ -121,7 +137,7 @@ func (s *Set) addInstalled(c *cluster, path string, csv *permissions.CSV, condit
 // OfTree returns the operators that the clusters of a tree have, and those that OLM installs for their Subscriptions
 // and ClusterExtensions. What is not known is unread. The error is about objects that cannot be read, or that of ctx.
 func OfTree(ctx context.Context, t *tree.Tree, of review.TreeOptions, o Options) (*Set, error) {
-	s := &Set{options: o}
+	s := &Set{options: o, at: map[[2]string]*Package{}}
 	parts := review.ClustersOf(t)
 	if len(parts) > 1 {
 		s.Notes = append(s.Notes, t.ClustersText())
@@ -163,6 +179,7 @@ func (s *Set) addCluster(ctx context.Context, in *cluster, t *tree.Tree, of revi
 	if err != nil {
 		return err
 	}
+	in.index()
 	for i := range in.csvs {
 		csv := &in.csvs[i]
 		if err := s.addInstalled(in, path, csv, w.Conditions[csv.Namespace+"/"+csv.Name]); err != nil {
@@ -196,12 +213,12 @@ func (s *Set) addCluster(ctx context.Context, in *cluster, t *tree.Tree, of revi
 }
 
 func (s *Set) packageAt(name, path string) *Package {
-	p := lists.Find(s.Packages, func(p *Package) bool { return p.Name == name && p.Source == path })
-	if p == nil {
-		p = &Package{Package: &catalog.Package{Name: name}, Source: path}
-		s.Packages = append(s.Packages, p)
+	key := [2]string{name, path}
+	if s.at[key] == nil {
+		s.at[key] = &Package{Package: &catalog.Package{Name: name}, Source: path}
+		s.Packages = append(s.Packages, s.at[key])
 	}
-	return p
+	return s.at[key]
 }
 
 // packageOf returns the package that OLM wrote into the properties of an operator, or the name without its version.
