@@ -141,6 +141,10 @@ func treeDimensions() []dimension {
 		"aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}\nrules:\n").Replace(fmt.Sprintf(roleOf, "#"))
 	return []dimension{
 		{"operators of a namespace", 0, treeWith(inGroup, operator), withUpdates},
+		{"operators of many namespaces", 0, treeWith(role+rule, strings.ReplaceAll(operator, "namespace: ns", "namespace: n#")+
+			"---\napiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: b, namespace: n#}\n"+
+			"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: r}\n"+
+			"subjects: [{kind: ServiceAccount, name: default, namespace: n#}]\n"), []string{"catalog audit --tree DIR"}},
 		{"operators that replace each other", 2048, treeWith(inGroup, strings.Replace(operator, "replaces: d#", "replaces: c~", 1)), withUpdates},
 		{"roles that select each other", 0, treeWith("", selecting+rule), ofTrees},
 		{"roles that select others", 0, treeWith("", fmt.Sprintf(roleOf, "#")+rule+strings.NewReplacer("name: r#, labels: {a: b}", "name: s#").Replace(selecting)), ofTrees},
