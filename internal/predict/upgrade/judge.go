@@ -137,8 +137,8 @@ func (j *judge) path(p Pair) {
 		before, now := p.Old.Channels, p.New.Channels
 		shared := slices.ContainsFunc(now, func(name string) bool { return slices.Contains(before, name) })
 		if len(before)*len(now) > 0 && !shared {
-			j.add(p.New, RulePath, findings.Warning, "", "is in channel %s, and %s is in %s: OLM upgrades only where "+
-				"a Subscription changes its channel", text.Or(now), old, text.Or(before))
+			j.add(p.New, RulePath, findings.Info, "", "is in channel %s, and %s is in %s: OLM upgrades only where a "+
+				"Subscription changes its channel", text.Or(now), old, text.Or(before))
 		}
 		return
 	}
