@@ -250,24 +250,20 @@ func (j *judge) stored(p Pair) {
 // newer one, and the objects that the newer one ships and that go with the older one, which is their only owner.
 // Package predict does so for a whole cluster.
 func (j *judge) plays(ctx context.Context, p Pair) error {
-	if j.Played || p.Old != nil && p.Old.Namespace != p.New.Namespace {
+	if j.Played || p.Old != nil && (p.Old.Namespace != p.New.Namespace || p.Old.same(p.New)) {
 		return nil
 	}
 	namespace := cmp.Or(p.New.Namespace, "default")
 	c := world.Read(nil, namespace)
 	var before, now played
 	var err error
-	same := p.Old != nil && p.Old.same(p.New)
-	if p.Old != nil && !same {
+	if p.Old != nil {
 		if before, err = j.play(ctx, c, p.Old, namespace); err != nil {
 			return err
 		}
 	}
 	if now, err = j.play(ctx, c, p.New, namespace); err != nil {
 		return err
-	}
-	if same {
-		before = now
 	}
 	known := func(c Consequence) bool { return c.Rule == RuleStored.ID && c.Operator == p.New.Name }
 	if j.API != nil && now.refused != "" && !slices.ContainsFunc(j.found[j.ofPair:], known) {
@@ -296,7 +292,7 @@ func (j *judge) plays(ctx context.Context, p Pair) error {
 	return nil
 }
 
-// same reports whether two releases are one CSV of a tree.
+// same reports whether two releases are one CSV of a tree: nothing becomes of it.
 func (r *Release) same(o *Release) bool {
 	return len(r.Bundle)+len(o.Bundle) == 0 && reflect.DeepEqual(r.ClusterServiceVersion, o.ClusterServiceVersion)
 }
