@@ -168,7 +168,7 @@ func notBundleFile(file string) error {
 		return hint(fmt.Errorf("%s: this is a file-based catalog, not a bundle", file), "write catalog:%s", file)
 	case isChart(filepath.Base(file)):
 		return chartError(dir)
-	case isKustomization(filepath.Base(file)):
+	case isKustomizationName(filepath.Base(file)):
 		return kustomizationError(dir)
 	case bytes.Contains(data, csvKind):
 		return hint(fmt.Errorf("%s: a single file is not a bundle", file),
@@ -183,7 +183,7 @@ func notBundleFile(file string) error {
 func checkDir(dir string) error {
 	for _, known := range []string{"metadata", "manifests", "bundle"} {
 		switch at := filepath.Join(dir, known); {
-		case known == "manifests" && isKustomized(at):
+		case known == "manifests" && slices.ContainsFunc(entriesOf(at), isKustomization):
 			return kustomizationError(at)
 		case exists(at):
 			return nil
@@ -201,14 +201,14 @@ func checkDir(dir string) error {
 		if e.IsDir() {
 			if IsBundleDir(path) {
 				versions = append(versions, e.Name())
-			} else if i := slices.IndexFunc(dirsIn(path), hasManifests); i >= 0 {
+			} else if one := lists.Find(dirsIn(path), hasManifests); one != "" {
 				packages = append(packages, e.Name())
-				first = cmp.Or(first, dirsIn(path)[i])
+				first = cmp.Or(first, one)
 			}
 			continue
 		}
 		chart = chart || isChart(e.Name())
-		kustomization = kustomization || isKustomization(e.Name())
+		kustomization = kustomization || isKustomization(e)
 		if !IsManifestName(e.Name()) {
 			continue
 		}
@@ -239,10 +239,15 @@ func checkDir(dir string) error {
 	return nil
 }
 
+// entriesOf returns what is in a directory; nothing if it cannot be read.
+func entriesOf(dir string) []fs.DirEntry {
+	entries, _ := os.ReadDir(dir)
+	return entries
+}
+
 // dirsIn returns the paths of what is in a directory.
 func dirsIn(dir string) []string {
-	entries, _ := os.ReadDir(dir)
-	return lists.Map(entries, func(e fs.DirEntry) string { return filepath.Join(dir, e.Name()) })
+	return lists.Map(entriesOf(dir), func(e fs.DirEntry) string { return filepath.Join(dir, e.Name()) })
 }
 
 const csvFiles = "*.clusterserviceversion.*"
@@ -255,7 +260,7 @@ func hasManifests(dir string) bool {
 	if err != nil || exists(filepath.Join(dir, "metadata")) {
 		return err == nil
 	}
-	return !isKustomized(manifests) && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+	return !slices.ContainsFunc(entries, isKustomization) && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		data := content(filepath.Join(manifests, e.Name()))
 		return bytes.Contains(data, csvKind) && isCSV().Match(data)
 	})
@@ -281,7 +286,7 @@ func BundlesAt(dir string) (list []string) {
 		return []string{above}
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil || isKustomized(dir) {
+	if err != nil || slices.ContainsFunc(entries, isKustomization) {
 		return nil
 	}
 	if names, _ := fs.Glob(os.DirFS(dir), csvFiles); len(names) > 0 || IsAnnotated(dir) {
@@ -311,13 +316,10 @@ func CompareVersions(a, b string) int {
 
 func isChart(name string) bool { return name == "Chart.yaml" }
 
-func isKustomization(name string) bool {
-	return slices.Contains([]string{"kustomization.yaml", "kustomization.yml", "Kustomization"}, name)
-}
+func isKustomization(e fs.DirEntry) bool { return isKustomizationName(e.Name()) }
 
-func isKustomized(dir string) bool {
-	entries, _ := os.ReadDir(dir)
-	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return isKustomization(e.Name()) })
+func isKustomizationName(name string) bool {
+	return slices.Contains([]string{"kustomization.yaml", "kustomization.yml", "Kustomization"}, name)
 }
 
 func newVersionsError(dir string, versions []string) error {

@@ -201,7 +201,7 @@ func (d *departure) checkReturns() error {
 	return nil
 }
 
-// returns says for what OLM would install an operator again, and what to do about it; "" if the dump has no such thing.
+// returns reports what makes OLM install an operator again, and what to do about it; "" if the dump has no such thing.
 // OLM resolves a namespace as long as a Subscription is there, for all CSVs in it.
 func (d *departure) returns(o *Operator) (why, hint string) {
 	const again = "%s stays%s: OLM would install %s again"
@@ -215,13 +215,11 @@ func (d *departure) returns(o *Operator) (why, hint string) {
 				"delete it, and dump again"
 		}
 	}
-	for _, object := range d.state.Dump.OfKind(v1alpha1.InstallPlanKind) {
-		plan := installPlan(object)
+	for _, plan := range d.state.installPlans {
 		over := []v1alpha1.InstallPlanPhase{v1alpha1.InstallPlanPhaseComplete, v1alpha1.InstallPlanPhaseFailed}
-		names := plan.Spec.ClusterServiceVersionNames
-		if object.Namespace == o.Group.Namespace && !d.takesWhole(o.Group) &&
-			!slices.Contains(over, plan.Status.Phase) && (o.next(object, plan) || slices.Contains(names, o.CSV.Name)) {
-			return fmt.Sprintf(again, object.Identity(), ", and installs "+text.And(names), o.Package),
+		if plan.Namespace == o.Group.Namespace && !d.takesWhole(o.Group) &&
+			!slices.Contains(over, plan.phase) && (o.next(plan) || slices.Contains(plan.names, o.CSV.Name)) {
+			return fmt.Sprintf(again, plan.Identity(), ", and installs "+text.And(plan.names), o.Package),
 				"approve or delete it, and dump again"
 		}
 	}
@@ -354,25 +352,18 @@ func (s *State) checkSettled() error {
 }
 
 // next reports whether an InstallPlan is that of the next release of an operator.
-func (o *Operator) next(object *dump.Object, plan *v1alpha1.InstallPlan) bool {
+func (o *Operator) next(plan installPlan) bool {
 	sub := o.Subscription
-	return sub != nil && sub.Status.CurrentCSV != o.CSV.Name && object.Namespace == o.Group.Namespace &&
-		slices.Contains(plan.Spec.ClusterServiceVersionNames, sub.Status.CurrentCSV)
-}
-
-func installPlan(object *dump.Object) *v1alpha1.InstallPlan {
-	plan := &v1alpha1.InstallPlan{}
-	_ = object.Decode(plan) // Read has decoded it
-	return plan
+	return sub != nil && sub.Status.CurrentCSV != o.CSV.Name && plan.Namespace == o.Group.Namespace &&
+		slices.Contains(plan.names, sub.Status.CurrentCSV)
 }
 
 // runningPlans returns the InstallPlans that install for the Subscription of an operator right now.
 func (s *State) runningPlans(o *Operator) (waits []string) {
-	for _, object := range s.Dump.OfKind(v1alpha1.InstallPlanKind) {
-		plan := installPlan(object)
+	for _, plan := range s.installPlans {
 		running := []v1alpha1.InstallPlanPhase{v1alpha1.InstallPlanPhasePlanning, v1alpha1.InstallPlanPhaseInstalling}
-		if slices.Contains(running, plan.Status.Phase) && o.next(object, plan) {
-			waits = append(waits, fmt.Sprintf("%s is %s", object.Identity(), plan.Status.Phase))
+		if slices.Contains(running, plan.phase) && o.next(plan) {
+			waits = append(waits, fmt.Sprintf("%s is %s", plan.Identity(), plan.phase))
 		}
 	}
 	return waits
@@ -380,10 +371,9 @@ func (s *State) runningPlans(o *Operator) (waits []string) {
 
 // approvals name the updates that wait for somebody to approve them, and what becomes of them.
 func (s *State) approvals(leaving []*Operator) (list []string) {
-	for _, object := range s.Dump.OfKind(v1alpha1.InstallPlanKind) {
-		plan := installPlan(object)
-		waits := lists.Filter(s.All(), func(o *Operator) bool { return o.next(object, plan) })
-		if len(waits) == 0 || plan.Status.Phase != v1alpha1.InstallPlanPhaseRequiresApproval {
+	for _, plan := range s.installPlans {
+		waits := lists.Filter(s.All(), func(o *Operator) bool { return o.next(plan) })
+		if len(waits) == 0 || plan.phase != v1alpha1.InstallPlanPhaseRequiresApproval {
 			continue
 		}
 		then := "it goes on to wait, and OLM installs it when somebody approves it"
@@ -391,8 +381,8 @@ func (s *State) approvals(leaving []*Operator) (list []string) {
 			then = "the plan deletes it, and the update is left to Git; to have it first, approve it, and plan again " +
 				"from a new dump"
 		}
-		list = append(list, oneLine(fmt.Sprintf("%s waits for approval of %s: %s", object.Identity(),
-			text.And(plan.Spec.ClusterServiceVersionNames), then)))
+		list = append(list, oneLine(fmt.Sprintf("%s waits for approval of %s: %s", plan.Identity(),
+			text.And(plan.names), then)))
 	}
 	return list
 }

@@ -36,6 +36,7 @@ type State struct {
 	replaced      map[string][]*dump.Object    // CSVs, by the name of the one that is about to replace them
 	replacing     map[[2]string][]*dump.Object // CSVs by their namespace and what they replace; nil: not asked for yet
 	subscriptions []*subscription
+	installPlans  []installPlan
 	catalogs      map[string]*v1alpha1.CatalogSource // by namespace/name
 }
 
@@ -433,13 +434,22 @@ var Rules = []findings.Rule{
 	{ID: "unknown-source", Text: "The image of a bundle is not in the dump"},
 }
 
-// plans finds the images of bundles, and earlier versions, in the InstallPlans.
+// installPlan is what is kept of an InstallPlan.
+type installPlan struct {
+	*dump.Object
+	names []string // of the CSVs that it installs
+	phase v1alpha1.InstallPlanPhase
+}
+
+// plans reads the InstallPlans, and finds the images of bundles, and earlier versions, in them.
 func (s *State) plans() error {
 	for _, object := range s.Dump.OfKind("InstallPlan") {
 		plan := &v1alpha1.InstallPlan{}
 		if err := object.Decode(plan); err != nil {
 			return err
 		}
+		s.installPlans = append(s.installPlans,
+			installPlan{object, plan.Spec.ClusterServiceVersionNames, plan.Status.Phase})
 		for _, o := range s.All() {
 			if o.Group.Namespace == object.Namespace {
 				for _, lookup := range plan.Status.BundleLookups {

@@ -154,6 +154,7 @@ func OfTree(ctx context.Context, t *tree.Tree, of review.TreeOptions, o Options)
 	for _, e := range slices.Concat(t.Unknown(), t.Faults) {
 		s.unread(e.File, e)
 	}
+	s.Notes = lists.Unique(s.Notes)
 	s.finish()
 	return s, nil
 }
@@ -201,7 +202,7 @@ func (s *Set) addCluster(ctx context.Context, in *cluster, t *tree.Tree, of revi
 		at.Releases = append(at.Releases, &Release{Name: p.Name, bundle: p.Choice.Bundle, place: p.Object.File,
 			location:   catalog.Place{File: p.Object.File, Line: p.Object.Line},
 			Deprecated: deprecation(p.Choice.Package, p.Choice.Bundle), planned: &p, cluster: in})
-		s.Notes = lists.Add(s.Notes, p.String())
+		s.Notes = append(s.Notes, p.String())
 	}
 	if note := in.others(path); note != "" {
 		s.Notes = append(s.Notes, note)

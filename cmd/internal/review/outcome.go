@@ -287,8 +287,15 @@ func (o TreeOptions) released(subscriptions, objects []*manifest.Object) []*mani
 // settled returns what of a tree are operators that its newer state has just so, with all that belongs to them: both
 // are of one cluster, and what OLM does to them is shown, as if they were beside the tree.
 func (o TreeOptions) settled(objects []*manifest.Object) (out []*manifest.Object) {
+	if len(o.Next) == 0 {
+		return nil
+	}
 	next, crds := lists.By(o.Next, o.key), olm.CRDs(objects)
+	differs := func(x *manifest.Object) bool { return next[o.key(x)] == nil || !world.Same(x, next[o.key(x)]) }
 	for _, csv := range o.released(objects, objects) {
+		if differs(csv) {
+			continue
+		}
 		whole := world.Index(objects, o.Namespace)
 		whole.Remove([]*manifest.Object{csv})
 		var spec v1alpha1.ClusterServiceVersionSpec
@@ -297,9 +304,7 @@ func (o TreeOptions) settled(objects []*manifest.Object) (out []*manifest.Object
 		of := lists.Filter(objects, func(x *manifest.Object) bool {
 			return whole.Find(x) == nil || x == crds[x.Name] && owned[x.Name]
 		})
-		if !slices.ContainsFunc(of, func(x *manifest.Object) bool {
-			return next[o.key(x)] == nil || !world.Same(x, next[o.key(x)])
-		}) {
+		if !slices.ContainsFunc(of, differs) {
 			out = append(out, of...)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -124,7 +125,7 @@ func (j *judge) path(p Pair) {
 	if p.Old == nil || p.Old.Name == p.New.Name {
 		return
 	}
-	if csv := j.unowned(p.Old.Name); csv != nil {
+	if csv := j.unowned()[p.Old.Name]; csv != nil {
 		j.addAt(p.New, RulePath, findings.Error, csv.Object, "", "follows %s, which no Subscription in the cluster "+
 			"has installed (%s): OLM does not upgrade it", p.Old.Name, csv.Identity())
 		return
@@ -162,26 +163,25 @@ func (j *judge) path(p Pair) {
 	j.add(p.New, RulePath, severity, "spec.replaces", "%s", why)
 }
 
-// unowned returns a ClusterServiceVersion of the cluster with some name if it is that of no Subscription, and no other
-// one of the name is. OLM goes by the status of Subscriptions (OLM: pkg/controller/registry/resolver/source_csvs.go). A
-// cluster without any Subscription does not say that there is none.
-func (j *judge) unowned(name string) (found *world.CSV) {
-	if j.Played || j.Phases {
-		return nil
-	}
-	w := world.Read(j.Cluster, "")
+// unowned returns, by name, the ClusterServiceVersions of a cluster that no Subscription has installed, in any
+// namespace. OLM goes by the status of Subscriptions (OLM: pkg/controller/registry/resolver/source_csvs.go). A cluster
+// without any Subscription does not say that there is none.
+func unowned(w *world.World) map[string]*world.CSV {
+	installed := lists.Set(w.Subscriptions, func(s *world.Subscription) string {
+		return s.Namespace + "/" + s.InstalledCSV
+	})
+	out, owned := map[string]*world.CSV{}, map[string]bool{}
 	for _, v := range w.CSVs {
-		if v.Name != name || v.Copied || v.Phase == v1alpha1.CSVPhaseNone || len(w.Subscriptions) == 0 {
-			continue
+		switch {
+		case v.Copied, v.Phase == v1alpha1.CSVPhaseNone, len(installed) == 0:
+		case installed[v.Namespace+"/"+v.Name]:
+			owned[v.Name] = true
+		default:
+			out[v.Name] = v
 		}
-		if slices.ContainsFunc(w.Subscriptions, func(s *world.Subscription) bool {
-			return s.Namespace == v.Namespace && s.InstalledCSV == name
-		}) {
-			return nil
-		}
-		found = v
 	}
-	return found
+	maps.DeleteFunc(out, func(name string, _ *world.CSV) bool { return owned[name] })
+	return out
 }
 
 // unfit finds objects that do not fit the newer CRD. OLM lists them in each version that both CRDs serve, and checks
@@ -189,19 +189,18 @@ func (j *judge) unowned(name string) (found *world.CSV) {
 // A CRD of apiextensions.k8s.io/v1 that converts by a webhook is written all the same (step.go, NewCRDV1Step). Of a
 // version that only the newer CRD serves OLM asks at the next InstallPlan.
 func (j *judge) unfit(ctx context.Context, p Pair) error {
-	live := world.Read(j.Cluster, "")
 	for _, now := range ownedCRDs(p.New, j.rendered[1]) {
 		before := j.inCluster(now.Name)
 		if before == nil || p.Old.Name == p.New.Name && same(before, now) {
 			continue // OLM installs no release twice
 		}
-		faults, err := plan.Unfit(ctx, j.Checker, before, now, live)
+		faults, err := plan.Unfit(ctx, j.Checker, before, now, j.cluster())
 		severity, end, later := findings.Error, "the InstallPlan fails", false
 		if plan.TrustsWebhook(now) {
 			severity, end = findings.Warning, "OLM trusts its conversion webhook, and only warns"
 		}
 		if len(faults) == 0 && j.Played { // package compare/crds says it of two releases
-			faults, err = plan.Unconverted(ctx, j.Checker, before, now, live)
+			faults, err = plan.Unconverted(ctx, j.Checker, before, now, j.cluster())
 			later, end = true, "nothing converts them, and OLM's next InstallPlan with this CRD fails"
 		}
 		if err != nil {

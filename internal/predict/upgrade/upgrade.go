@@ -11,6 +11,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"sync"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/internal/writes"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -65,7 +67,14 @@ type Consequence struct {
 // Findings returns what OLM does about the upgrade, the worst first. The error is about a CRD or an object that cannot
 // be read, or that of the Checker, which gets ctx.
 func (u Upgrade) Findings(ctx context.Context) ([]Consequence, error) {
-	j := &judge{Upgrade: u, before: olm.CRDs(u.Old), after: olm.CRDs(u.New), live: olm.CRDs(u.Cluster)}
+	j := &judge{Upgrade: u, before: olm.CRDs(u.Old), after: olm.CRDs(u.New), live: olm.CRDs(u.Cluster),
+		cluster: sync.OnceValue(func() *world.World { return world.Read(u.Cluster, "") })}
+	j.unowned = sync.OnceValue(func() map[string]*world.CSV {
+		if u.Played || u.Phases { // who plays the whole cluster knows more
+			return nil
+		}
+		return unowned(j.cluster())
+	})
 	j.rendered = [2]map[string]*manifest.Object{maps.Clone(j.before), maps.Clone(j.after)}
 	for _, p := range u.Pairs {
 		if p.New != nil {
@@ -124,6 +133,9 @@ type judge struct {
 	operators     []Release                      // of the cluster after the upgrade
 	found         []Consequence
 	ofPair        int // where those of the pair begin
+
+	cluster func() *world.World          // what is in the cluster, read once
+	unowned func() map[string]*world.CSV // of it, by name
 }
 
 // addCRDs adds the CRDs that only the bundle of an operator has. Some profiles render none.

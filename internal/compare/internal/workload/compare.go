@@ -235,7 +235,7 @@ func compare(p Pair, kinds []olm.Kind) ([]change.Change, error) {
 		case part == change.NetworkPolicy:
 			judgeNetworkPolicy(list, sides)
 		case o.Group() == olm.Group && o.Kind == "OperatorGroup" && p.Old != nil && p.New != nil:
-			judgeGroup(list, sides)
+			judgeGroup(list, p)
 		}
 	}
 	if p.Old == nil || p.New == nil {

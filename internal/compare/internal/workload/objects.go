@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
@@ -92,12 +94,13 @@ func watches(c *change.Change, old, now []string) bool {
 }
 
 // judgeGroup judges the first change of an OperatorGroup that takes namespaces from its operators.
-func judgeGroup(list []change.Change, sides [2]map[string]any) {
+func judgeGroup(list []change.Change, p Pair) {
 	var of [2][]string
-	for i, side := range sides {
-		spec := olm.Mapping(side["spec"])
-		of[i] = lists.Map(olm.Items(spec["targetNamespaces"]), olm.Text)
-		if len(of[i]) == 0 && spec["selector"] == nil {
+	for i, o := range []*manifest.Object{p.Old, p.New} {
+		var spec operatorsv1.OperatorGroupSpec
+		_ = o.Field(&spec, "spec") // else it names none
+		targets := olm.TargetsOf(&spec)
+		if of[i] = targets.Names; targets.Global() {
 			of[i] = []string{""}
 		}
 	}
