@@ -166,8 +166,15 @@ func treeDimensions() []dimension {
 		{"fields that a CRD loses", 0, lostFields, []string{"diff DIR/old.yaml DIR/new.yaml"}},
 		{"uses of a variable", 0, substituted, []string{"check DIR/tree"}},
 		{"keys of one file", 0, generated, []string{"check DIR/tree"}},
-		{"subscriptions", 0, subscribed("ns", "q#"), ofSubscriptions},
-		{"namespaces with a subscription", 0, subscribed("ns#", "q0"), ofSubscriptions},
+		{"subscriptions", 0, subscribed("ns", "q#", ""), ofSubscriptions},
+		{"namespaces with a subscription", 0, subscribed("ns#", "q0", ""), ofSubscriptions},
+		{"installed operators of a catalog", 0, func(n int) map[string]string {
+			files := subscribed("ns#", "q#", "status: {installedCSV: q#.v1, currentCSV: q#.v1, state: AtLatestKnown}\n")(n)
+			csvs := strings.NewReplacer("name: c#, namespace: ns", "name: q#.v1, namespace: ns#", ", replaces: d#", "").Replace(operator) +
+				"status: {phase: Succeeded, reason: InstallSucceeded}\n"
+			files["tree/csvs.yaml"] = lines(n, "", csvs, "")
+			return files
+		}, []string{"diff DIR/tree DIR/tree --catalog DIR/catalog"}},
 		{"operator groups of one namespace", 0, treeWith("", strings.ReplaceAll(groupOf, "m#", "ns")), ofTrees},
 	}
 }
@@ -207,8 +214,8 @@ var ofSubscriptions = []string{
 	"check DIR/tree --catalog DIR/catalog",
 }
 
-// subscribed returns a tree with n Subscriptions, and a catalog with the packages that they ask for: q0, or n packages.
-func subscribed(namespace, pkg string) func(n int) map[string]string {
+// subscribed returns a tree with n Subscriptions of a status, and a catalog with the packages that they ask for: q0, or n packages.
+func subscribed(namespace, pkg, status string) func(n int) map[string]string {
 	return func(n int) map[string]string {
 		served := lines(n, "", packageOf, "")
 		if pkg == "q0" {
@@ -224,7 +231,7 @@ func subscribed(namespace, pkg string) func(n int) map[string]string {
 		return map[string]string{
 			"tree/tree.yaml": lines(n, head, group+"---\napiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\n"+
 				"metadata: {name: s#, namespace: "+namespace+"}\n"+
-				"spec: {name: "+pkg+", channel: c, source: s, sourceNamespace: olm}\n", ""),
+				"spec: {name: "+pkg+", channel: c, source: s, sourceNamespace: olm}\n"+status, ""),
 			"catalog/catalog.yaml": served,
 		}
 	}

@@ -203,17 +203,22 @@ func (w *World) Put(o *manifest.Object) {
 		w.objects = append(w.objects, o)
 	}
 	if w.owned != nil {
-		w.noteOwners(i)
+		w.note(i)
 	}
 }
 
 // owner is what an object names in its metadata.ownerReferences, in its namespace.
 type owner struct{ namespace, kind, name string }
 
-func (w *World) noteOwners(i int) {
-	for _, r := range OwnersOf(w.objects[i]) {
-		k := owner{w.objects[i].Namespace, r.Kind, r.Name}
+// note keeps the place of an object by what takes it along when it goes.
+func (w *World) note(i int) {
+	o := w.objects[i]
+	for _, r := range OwnersOf(o) {
+		k := owner{o.Namespace, r.Kind, r.Name}
 		w.owned[k] = append(w.owned[k], i)
+	}
+	if name := namedCSV(o); name != "" {
+		w.marked[name] = append(w.marked[name], i)
 	}
 }
 
@@ -240,17 +245,18 @@ const groupCRD, kindCRD = "apiextensions.k8s.io", "CustomResourceDefinition"
 
 // Delete removes an object, and returns what the garbage collector removes after it.
 func (w *World) Delete(o *manifest.Object) (lost []*manifest.Object) {
-	if i, ok := w.index[keyOf(o, "")]; ok {
-		w.objects[i] = nil
-		delete(w.index, keyOf(o, ""))
-	}
 	if w.owned == nil {
-		w.owned = map[owner][]int{}
+		w.owned, w.marked = map[owner][]int{}, map[string][]int{}
 		for i, other := range w.objects {
 			if other != nil {
-				w.noteOwners(i)
+				w.note(i)
 			}
 		}
+	}
+	if i, ok := w.index[keyOf(o, "")]; ok {
+		w.deleted = append(w.deleted, deletion{i, w.objects[i]})
+		w.objects[i] = nil
+		delete(w.index, keyOf(o, ""))
 	}
 	for _, i := range lists.SortedUnique(w.owned[owner{o.Namespace, o.Kind, o.Name}]) {
 		other := w.objects[i]

@@ -200,11 +200,24 @@ func (w *World) Remove(gone []*manifest.Object) {
 		w.Delete(o)
 	}
 	l := leavingOf(gone)
-	for o := range w.All() {
-		if l.takes(o) {
+	for _, i := range w.near(l) {
+		if o := w.objects[i]; o != nil && l.takes(o) {
 			w.Delete(o)
 		}
 	}
+}
+
+// With returns an object and what Remove deletes with it. The world stays as it is.
+func (w *World) With(o *manifest.Object) (list []*manifest.Object) {
+	before := len(w.deleted)
+	w.Remove([]*manifest.Object{o})
+	for _, d := range w.deleted[before:] {
+		w.objects[d.place] = d.object
+		w.index[keyOf(d.object, "")] = d.place
+		list = append(list, d.object)
+	}
+	w.deleted = w.deleted[:before]
+	return list
 }
 
 // leaving is what takes other objects with it, beside what it owns: a Namespace all that is in it, a CRD its custom
@@ -232,17 +245,48 @@ func leavingOf(gone []*manifest.Object) leaving {
 	return l
 }
 
-func (l leaving) takes(o *manifest.Object) bool {
-	label := func(name string) string { return olm.Text(olm.Get(o, "metadata", "labels", name)) }
-	switch {
-	case l.namespaces[o.Namespace] || l.kinds[schema.GroupKind{Group: o.Group(), Kind: o.Kind}]:
-		return true
-	case len(l.csvs) == 0 || o.Kind == kindCRD:
-		return false
-	case o.Kind == v1alpha1.ClusterServiceVersionKind && o.Group() == olm.Group:
-		return slices.Contains(l.csvs[o.Name], label(olm.LabelCopiedFrom))
+// near returns the places of what may leave too, in their order.
+func (w *World) near(l leaving) (places []int) {
+	if len(l.namespaces) > 0 || len(l.kinds) > 0 {
+		for i := range w.objects {
+			places = append(places, i)
+		}
+		return places
 	}
-	of := l.csvs[label(olm.LabelOwner)]
-	in := label(olm.LabelOwnerNamespace)
-	return o.Namespace == "" && len(of) > 0 && (in == "" || slices.Contains(of, in))
+	for name := range l.csvs {
+		places = append(places, w.marked[name]...)
+	}
+	return lists.SortedUnique(places)
+}
+
+func (l leaving) takes(o *manifest.Object) bool {
+	if l.namespaces[o.Namespace] || l.kinds[schema.GroupKind{Group: o.Group(), Kind: o.Kind}] {
+		return true
+	}
+	of := l.csvs[namedCSV(o)]
+	if IsCSV(o) {
+		return slices.Contains(of, label(o, olm.LabelCopiedFrom))
+	}
+	in := label(o, olm.LabelOwnerNamespace)
+	return len(of) > 0 && (in == "" || slices.Contains(of, in))
+}
+
+// namedCSV returns the name of the ClusterServiceVersion that an object may leave with: that of a copy is its own.
+func namedCSV(o *manifest.Object) string {
+	switch {
+	case IsCSV(o):
+		return o.Name
+	case o.Namespace != "" || o.Kind == kindCRD:
+		return ""
+	}
+	return label(o, olm.LabelOwner)
+}
+
+// IsCSV reports whether an object is a ClusterServiceVersion.
+func IsCSV(o *manifest.Object) bool {
+	return o.Kind == v1alpha1.ClusterServiceVersionKind && o.Group() == olm.Group
+}
+
+func label(o *manifest.Object, name string) string {
+	return olm.Text(olm.Get(o, "metadata", "labels", name))
 }

@@ -2,11 +2,13 @@ package world_test
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/internal/tree"
@@ -463,13 +465,21 @@ func TestRemove(t *testing.T) {
 				gone = append(gone, o)
 			}
 		}
-		w.Remove(gone)
-		var left []string
-		for o := range w.All() {
-			left = append(left, o.Identity())
+		names := func(objects iter.Seq[*manifest.Object]) string {
+			return strings.Join(lists.Map(slices.Collect(objects), (*manifest.Object).Identity), ", ")
 		}
-		if got := strings.Join(left, ", "); got != c.want {
+		before := names(w.All())
+		with := w.With(gone[0])
+		if got := names(w.All()); got != before {
+			t.Errorf("what goes with %s has changed the world: %s", c.gone, got)
+		}
+		w.Remove(gone)
+		if got := names(w.All()); got != c.want {
 			t.Errorf("without %s: %s, want %s", c.gone, got, c.want)
+		}
+		if slices.ContainsFunc(with, func(o *manifest.Object) bool { return w.Find(o) != nil }) ||
+			len(with)+len(slices.Collect(w.All())) != len(all) {
+			t.Errorf("with %s go %s", c.gone, names(slices.Values(with)))
 		}
 	}
 }

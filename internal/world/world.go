@@ -52,8 +52,16 @@ type World struct {
 	objects []*manifest.Object // all of them, in their namespaces; nil for one that is deleted
 	index   map[key]int        // their places
 	owned   map[owner][]int    // the places of those that have an owner; nil until one is deleted
+	marked  map[string][]int   // the places of those that name a ClusterServiceVersion and are not in its namespace
+	deleted []deletion         // in their order
 
 	policies []*manifest.Object // OperatorPolicies, and Policies
+}
+
+// deletion is an object that is deleted, and its place.
+type deletion struct {
+	place  int
+	object *manifest.Object
 }
 
 // Fault is why an object, or a field of it, cannot be read.

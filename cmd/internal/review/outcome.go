@@ -261,11 +261,6 @@ func (s *Subject) ignored(base *outcome, live map[string]*manifest.Object) {
 	}
 }
 
-// isCSV reports whether an object is a ClusterServiceVersion.
-func isCSV(x *manifest.Object) bool {
-	return x.Kind == v1alpha1.ClusterServiceVersionKind && x.Group() == olm.Group
-}
-
 // released returns the ClusterServiceVersions among objects that the catalogs have for Subscriptions that have
 // installed them. They are shown as the catalogs have them.
 func (o TreeOptions) released(subscriptions, objects []*manifest.Object) []*manifest.Object {
@@ -280,7 +275,7 @@ func (o TreeOptions) released(subscriptions, objects []*manifest.Object) []*mani
 		}
 	}
 	return lists.Filter(objects, func(x *manifest.Object) bool {
-		return isCSV(x) && known[cmp.Or(x.Namespace, o.Namespace)+"/"+x.Name]
+		return world.IsCSV(x) && known[cmp.Or(x.Namespace, o.Namespace)+"/"+x.Name]
 	})
 }
 
@@ -291,19 +286,20 @@ func (o TreeOptions) settled(objects []*manifest.Object) (out []*manifest.Object
 		return nil
 	}
 	next, crds := lists.By(o.Next, o.key), olm.CRDs(objects)
+	whole := world.Index(objects, o.Namespace)
 	differs := func(x *manifest.Object) bool { return next[o.key(x)] == nil || !world.Same(x, next[o.key(x)]) }
 	for _, csv := range o.released(objects, objects) {
 		if differs(csv) {
 			continue
 		}
-		whole := world.Index(objects, o.Namespace)
-		whole.Remove([]*manifest.Object{csv})
+		of := whole.With(csv)
 		var spec v1alpha1.ClusterServiceVersionSpec
 		_ = csv.Field(&spec.CustomResourceDefinitions, "spec", "customresourcedefinitions") // else it owns none
-		owned := lists.Set(olm.OwnedAPIs(&spec), olm.API.Object)
-		of := lists.Filter(objects, func(x *manifest.Object) bool {
-			return whole.Find(x) == nil || x == crds[x.Name] && owned[x.Name]
-		})
+		for _, api := range olm.OwnedAPIs(&spec) {
+			if crd := crds[api.Object()]; crd != nil {
+				of = append(of, crd)
+			}
+		}
 		if !slices.ContainsFunc(of, differs) {
 			out = append(out, of...)
 		}
@@ -334,7 +330,7 @@ func (h *outcome) over(ctx context.Context, base *outcome) (on *tree.Tree, gone 
 			reflect.DeepEqual(olm.Get(old, "status"), olm.Get(x, "status"))
 	}
 	for _, x := range h.tree.Objects {
-		if (isCSV(x) || handsOver(x) && !again(x)) && x.Has("status") {
+		if (world.IsCSV(x) || handsOver(x) && !again(x)) && x.Has("status") {
 			says[cmp.Or(x.Namespace, o.Namespace)] = true
 		}
 	}
