@@ -57,7 +57,11 @@ func Check(ctx context.Context, root string, o validate.Options, helm charts.Ren
 		return nil, 0, &manifest.Error{File: root, Msg: msg,
 			Tip: "--release takes the directory of an operator's repository"}
 	}
-	r, err := look(ctx, filepath.Clean(root))
+	root = filepath.Clean(root)
+	if abs, err := filepath.Abs(root); err == nil && root == "." && inCatalogs("..") {
+		root = filepath.Join("..", filepath.Base(abs)) // as what stands beside it is named
+	}
+	r, err := look(ctx, root)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -94,7 +98,7 @@ func Check(ctx context.Context, root string, o validate.Options, helm charts.Ren
 		return nil, 0, err
 	}
 	for _, of := range operators {
-		found, looked := catalogs(ctx, of, of.has(read), of.has(newest))
+		found, looked := catalogs(ctx, of, append(of.has(read), of.beside(ctx, r)...), of.has(newest))
 		c.add(of.root, found, looked)
 	}
 	findings.Sort(c.list)
@@ -134,11 +138,10 @@ var placeholder = lazy.Regexp(`\$\{\w+\}|\{\{.*\}\}`)
 
 // open reads a bundle. It returns nil for one that is refused, which is a finding.
 func (c *checker) open(dir string) (*opened, error) {
-	src, err := source.Open(c.ctx, dir, source.Options{})
-	if err != nil {
+	x, err := readBundle(c.ctx, dir)
+	if x == nil {
 		return nil, err
 	}
-	b, err := bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true})
 	if e, ok := errors.AsType[*manifest.Error](err); ok && e.Err != nil {
 		return nil, err
 	}
@@ -148,12 +151,22 @@ func (c *checker) open(dir string) (*opened, error) {
 		return nil, nil
 	}
 	if err != nil {
-		c.list = append(c.list, validate.Located(src, validate.Refused(err))...)
+		c.list = append(c.list, validate.Located(x.source, validate.Refused(err))...)
 		c.add(c.root, nil, []string{dir + " is refused: its rights and its place in catalogs are not judged"})
 		c.refused++
 		return nil, nil
 	}
-	return &opened{filepath.ToSlash(dir), src, b}, nil
+	return x, err
+}
+
+// readBundle returns a bundle, and of one that cannot be read its source.
+func readBundle(ctx context.Context, dir string) (*opened, error) {
+	src, err := source.Open(ctx, dir, source.Options{})
+	if err != nil {
+		return nil, err
+	}
+	b, err := bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true})
+	return &opened{filepath.ToSlash(dir), src, b}, err
 }
 
 // newest returns the bundles that are to be released: those of the newest version of each package.

@@ -65,7 +65,7 @@ func look(ctx context.Context, root string) (*repository, error) {
 	}
 	r := &repository{root: root, top: root, name: filepath.Base(abs), templates: map[string]string{}}
 	roots := []string{root}
-	if filepath.Base(filepath.Dir(abs)) == operatorsDir && inCatalogs(root) { // the repository of a catalog
+	if inCatalogs(root) {
 		r.top = filepath.Join(root, "..", "..")
 		served, _ := filepath.Glob(filepath.Join(r.top, "catalogs", "*", r.name))
 		roots = append(roots, served...)
@@ -81,8 +81,9 @@ func look(ctx context.Context, root string) (*repository, error) {
 // inCatalogs reports whether a directory is that of an operator in the repository of a catalog: it has a ci.yaml, or
 // bundles whose directories are named by their versions.
 func inCatalogs(dir string) bool {
+	abs, err := filepath.Abs(dir)
 	entries, _ := os.ReadDir(dir)
-	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+	return err == nil && filepath.Base(filepath.Dir(abs)) == operatorsDir && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		_, err := semver.ParseTolerant(e.Name())
 		return e.Name() == pipeline.File || err == nil && source.IsAnnotated(filepath.Join(dir, e.Name()))
 	})
@@ -95,12 +96,7 @@ func (r *repository) operators(ctx context.Context) (list []*repository, err err
 	rest.templates = maps.Clone(r.templates)
 	for _, bundle := range r.bundles {
 		dir := filepath.Dir(bundle)
-		abs, err := filepath.Abs(dir)
-		if err != nil {
-			return nil, err
-		}
-		placed := filepath.Base(filepath.Dir(abs)) == operatorsDir && inCatalogs(dir)
-		if !placed && first(dir, pipeline.File) == "" || dir == r.root ||
+		if !inCatalogs(dir) && first(dir, pipeline.File) == "" || dir == r.root ||
 			!slices.Contains(rest.bundles, bundle) {
 			continue
 		}
@@ -122,6 +118,22 @@ func (r *repository) operators(ctx context.Context) (list []*repository, err err
 // has returns those of some bundles that are in the repository.
 func (r *repository) has(all []*opened) []*opened {
 	return lists.Filter(all, func(x *opened) bool { return slices.Contains(r.bundles, filepath.FromSlash(x.dir)) })
+}
+
+// beside reads the bundles of a repository that another one lacks.
+func (r *repository) beside(ctx context.Context, other *repository) (list []*opened) {
+	for _, dir := range r.bundles {
+		if slices.Contains(other.bundles, dir) {
+			continue
+		}
+		x, err := readBundle(ctx, dir)
+		if err != nil {
+			r.unread = append(r.unread, fmt.Sprintf("%s is not looked at: %v", filepath.ToSlash(dir), err))
+			continue
+		}
+		list = append(list, x)
+	}
+	return list
 }
 
 // walk notes what is below a directory. What a chart or a bundle has belongs to it.
