@@ -100,7 +100,7 @@ func ReadFile(name string, data []byte, limits Limits) ([]*Document, error) {
 	if len(chunks) > limits.Documents {
 		return nil, overLimit(&Error{File: name, Msg: fmt.Sprintf("more than %d documents", limits.Documents)})
 	}
-	var docs []*Document
+	docs := make([]*Document, 0, len(chunks))
 	for i, c := range chunks {
 		d := &Document{File: name, Line: c.Line, Index: i, Raw: c.Data, ReprintReason: fresh, limits: limits}
 		if err := d.parse(); err != nil {

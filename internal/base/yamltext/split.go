@@ -83,7 +83,7 @@ func ReadLine(r *bufio.Reader, most int64) ([]byte, error) {
 
 // Chunks is Split for text that is in memory. The chunks share it.
 func Chunks(data []byte) []Chunk {
-	var out []Chunk
+	out := make([]Chunk, 0, 1+bytes.Count(data, []byte("\n---")))
 	var c cutter
 	start, startLine := 0, 1
 	cut := func(end, next, nextLine int) {
