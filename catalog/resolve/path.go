@@ -111,6 +111,24 @@ func PathOf(c *catalog.Catalog, pkg, channel, from, to string) (*Path, error) {
 	return w.path, nil
 }
 
+// Reaches returns a function that reports whether OLM updates a release of a package, a version or the name of a CSV,
+// to the head of a channel. Its error is about the release. It is an error if opm serves no such channel.
+func Reaches(p *catalog.Package, channel string) (func(from string) (bool, error), error) {
+	ch, err := p.ChannelOrDefault(channel)
+	if err != nil {
+		return nil, err
+	}
+	order, err := sortChannel(channelEntries(p, ch))
+	if err != nil {
+		return nil, err
+	}
+	end := ends(order)
+	return func(from string) (bool, error) {
+		name, version, err := p.Installed(from)
+		return err == nil && len(order) > 0 && end(&entry{name: name, version: version}) == order[0].name, err
+	}, nil
+}
+
 type pathWalk struct {
 	order []*entry
 	path  *Path

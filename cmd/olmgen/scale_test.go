@@ -91,7 +91,26 @@ func catalogDimensions() []dimension {
 				"- {reference: {schema: olm.bundle, name: p.v1.#.0}, message: old}\n", "")
 			return files
 		}, ofCatalogs[:5]},
+		{"releases", 1024, releaseDirs, []string{"validate --release DIR/operators/a"}},
 	}
+}
+
+// releaseDirs returns the directory of an operator in the repository of a catalog.
+func releaseDirs(n int) map[string]string {
+	files := map[string]string{}
+	for i := range n {
+		dir := fmt.Sprintf("operators/a/0.%d.0/", i)
+		files[dir+"metadata/annotations.yaml"] = "annotations: {operators.operatorframework.io.bundle.mediatype.v1: registry+v1, " +
+			"operators.operatorframework.io.bundle.package.v1: a, operators.operatorframework.io.bundle.channels.v1: c, " +
+			"operators.operatorframework.io.bundle.manifests.v1: manifests/, operators.operatorframework.io.bundle.metadata.v1: metadata/}\n"
+		csv := strings.NewReplacer("name: c#, namespace: ns", fmt.Sprintf("name: a.v0.%d.0", i), "1.0.0", fmt.Sprintf("0.%d.0", i),
+			"d#", fmt.Sprintf("a.v0.%d.0", i-1), "install: ", "installModes: [{type: AllNamespaces, supported: true}], install: ").Replace(csvOf)
+		if i == 0 {
+			csv = strings.Replace(csv, "replaces: a.v0.-1.0, ", "", 1)
+		}
+		files[dir+"manifests/csv.yaml"] = csv
+	}
+	return files
 }
 
 // ofTrees are commands that read objects.
@@ -168,7 +187,7 @@ func treeDimensions() []dimension {
 		{"keys of one file", 0, generated, []string{"check DIR/tree"}},
 		{"subscriptions", 0, subscribed("ns", "q#", ""), ofSubscriptions},
 		{"namespaces with a subscription", 0, subscribed("ns#", "q0", ""), ofSubscriptions},
-		{"installed operators of a catalog", 0, func(n int) map[string]string {
+		{"installed operators of a catalog", 512, func(n int) map[string]string {
 			files := subscribed("ns#", "q#", "status: {installedCSV: q#.v1, currentCSV: q#.v1, state: AtLatestKnown}\n")(n)
 			csvs := strings.NewReplacer("name: c#, namespace: ns", "name: q#.v1, namespace: ns#", ", replaces: d#", "").Replace(operator) +
 				"status: {phase: Succeeded, reason: InstallSucceeded}\n"

@@ -254,11 +254,12 @@ func (s *catalogSet) leave(p *catalog.Package, serving []*catalog.Catalog, relea
 	if len(serving) == 0 || s.unsure {
 		return
 	}
+	goOn := lists.Map(serving, func(c *catalog.Catalog) func(*catalog.Bundle) bool { return goingOn(c.Packages[p.Name]) })
 	left := map[findings.Severity][]*catalog.Bundle{}
 	for _, b := range p.Bundles {
-		goesOn := func(c *catalog.Catalog) bool { return goesOn(c, p.Name, b) }
+		goesOn := func(goesOn func(*catalog.Bundle) bool) bool { return goesOn(b) }
 		planned := func(e catalog.Entry) bool { return updates(e, b) != catalog.NoEdge }
-		if released[b.Name] || slices.ContainsFunc(serving, goesOn) || slices.ContainsFunc(s.planning, planned) {
+		if released[b.Name] || slices.ContainsFunc(goOn, goesOn) || slices.ContainsFunc(s.planning, planned) {
 			continue
 		}
 		level := findings.Warning
@@ -275,12 +276,27 @@ func (s *catalogSet) leave(p *catalog.Package, serving []*catalog.Catalog, relea
 	}
 }
 
-// goesOn reports whether a catalog has a bundle, or leads from it to the head of a channel.
-func goesOn(c *catalog.Catalog, pkg string, b *catalog.Bundle) bool {
-	return slices.ContainsFunc(c.Packages[pkg].Channels, func(ch *catalog.Channel) bool {
-		path, err := resolve.PathOf(c, pkg, ch.Name, b.Name, "")
-		return ch.Entry(b.Name) != nil || err != nil || path.Good()
+// goingOn returns a function that reports whether a catalog's package has a bundle, or leads from it to the head of a
+// channel.
+func goingOn(p *catalog.Package) func(*catalog.Bundle) bool {
+	reaching := lists.Map(p.Channels, func(ch *catalog.Channel) func(string) (bool, error) {
+		reaches, err := resolve.Reaches(p, ch.Name)
+		if err != nil {
+			return func(string) (bool, error) { return false, err }
+		}
+		return reaches
 	})
+	return func(b *catalog.Bundle) bool {
+		for i, ch := range p.Channels {
+			if ch.Entry(b.Name) != nil {
+				return true
+			}
+			if good, err := reaching[i](b.Name); good || err != nil {
+				return true
+			}
+		}
+		return false
+	}
 }
 
 func hasOlder(p *catalog.Package, than *catalog.Bundle) bool {

@@ -158,8 +158,12 @@ func (s *catalogSet) field(name string, kind catalog.EdgeKind) catalog.Place {
 func (s *catalogSet) stranded(p *catalog.Package, b *bundle.Bundle) string {
 	var names []string
 	for _, name := range b.Channels {
+		reaches, err := resolve.Reaches(p, name)
+		if err != nil {
+			continue
+		}
 		for _, e := range p.Channel(name).Entries {
-			if path, err := resolve.PathOf(s.own, p.Name, name, e.Name, ""); err == nil && !path.Good() {
+			if good, err := reaches(e.Name); err == nil && !good {
 				names = lists.Add(names, e.Name)
 			}
 		}
@@ -172,38 +176,44 @@ func (s *catalogSet) stranded(p *catalog.Package, b *bundle.Bundle) string {
 
 // channel finds what nothing updates, and what updates each other in a circle.
 func (s *catalogSet) channel(p *catalog.Package, ch *catalog.Channel, level findings.Severity) {
-	version := func(e catalog.Entry) *semver.Version { v, _ := p.Bundle(e.Name).Version(); return &v }
-	updates := func(e, old catalog.Entry) catalog.EdgeKind { return updates(e, p.Bundle(old.Name)) }
-	list := slices.SortedStableFunc(slices.Values(ch.Entries),
-		func(a, b catalog.Entry) int { return version(a).Compare(*version(b)) })
-	var dangling []catalog.Entry
+	type release struct {
+		catalog.Entry
+		version semver.Version
+		edges   olm.Edges
+	}
+	list := lists.Map(ch.Entries, func(e catalog.Entry) release {
+		v, _ := p.Bundle(e.Name).Version()
+		return release{e, v, olm.NewEdges(e.Replaces, e.Skips, e.SkipRange)}
+	})
+	slices.SortStableFunc(list, func(a, b release) int { return a.version.Compare(b.version) })
+	updates, updated := make([][]int, len(list)), make([]bool, len(list))
 	var back []string // a circle has an update to what is not older
 	var at catalog.Place
 	for i, e := range list {
-		updated := func(o catalog.Entry) bool { return updates(o, e) != catalog.NoEdge }
-		if i+1 < len(list) && !slices.ContainsFunc(list, updated) {
-			dangling = append(dangling, e)
-		}
-		for _, o := range list[i:] {
-			if kind := updates(e, o); kind != catalog.NoEdge {
-				back, at = append(back, e.Name+" updates "+o.Name), cmp.Or(at, s.field(e.Name, kind))
+		for j, o := range list {
+			field := e.edges.Field(o.Name, &o.version)
+			if field == "" {
+				continue
+			}
+			updates[i], updated[j] = append(updates[i], j), true
+			if j >= i {
+				back, at = append(back, e.Name+" updates "+o.Name), cmp.Or(at, s.field(e.Name, catalog.EdgeKind(field)))
 			}
 		}
 	}
+	var dangling []release
+	for i, e := range list[:max(0, len(list)-1)] {
+		if !updated[i] {
+			dangling = append(dangling, e)
+		}
+	}
 	if len(dangling) > 0 {
-		names := lists.Map(dangling, func(e catalog.Entry) string { return e.Name })
+		names := lists.Map(dangling, func(e release) string { return e.Name })
 		f := s.add(ruleGraph, level, dangling[0].Place, "Channel "+ch.Name, "dangling: the head is %s, and nothing "+
 			"updates %s", list[len(list)-1].Name, text.FirstOf(3, names))
 		f.Hint = skipIt
 	}
-	if _, circular := lists.Order(len(list), func(i int) (next []int) {
-		for j, o := range list {
-			if updates(list[i], o) != catalog.NoEdge {
-				next = append(next, j)
-			}
-		}
-		return next
-	}); circular {
+	if _, circular := lists.Order(len(list), func(i int) []int { return updates[i] }); circular {
 		f := s.add(ruleGraph, level, at, "Channel "+ch.Name, "updates form a circle: %s", text.And(back))
 		f.Hint = "a release updates older ones only: remove one of these"
 	}
