@@ -47,6 +47,22 @@ func UnknownFields(o *manifest.Object) []*manifest.Error {
 	return u.found
 }
 
+// UnknownKind returns an error about an object of OLM whose kind OLM does not have, or of Kubernetes whose kind looks
+// like a misspelt one; nil of others. The kinds are those of the newest releases, and those of OLM v0's marketplace.
+func UnknownKind(o *manifest.Object) *manifest.Error {
+	group := o.Group()
+	own := group == Group || group == GroupV1
+	if _, known := KindOf(group, o.Kind); known || !own && !BuiltinGroup(group) || strings.HasSuffix(o.Kind, "List") ||
+		o.Kind == "OperatorSource" || o.Kind == "CatalogSourceConfig" {
+		return nil
+	}
+	hint := text.DidYouMean(o.Kind, lists.Map(kinds().groups[group], func(k Kind) string { return k.Name }))
+	if !own && hint == "" {
+		return nil
+	}
+	return o.Errorf("kind", "%s has no kind %s: the API server refuses it", cmp.Or(group, "v1"), o.Kind).With(hint)
+}
+
 // metadata returns the fields that metadata of an object has. What they hold is not looked at.
 var metadata = sync.OnceValue(func() *schema {
 	s := &schema{Type: "object", Properties: map[string]*schema{}}

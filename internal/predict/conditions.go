@@ -17,7 +17,7 @@ func (e *PlayedExtension) conditions(r versions.Release) []Condition {
 	installed := Condition{"Installed", "True", "Succeeded", ""}
 	progressing := Condition{"Progressing", "True", "Retrying", e.Refused}
 	switch {
-	case e.Unknown != "" || e.asked.Check() != nil || e.noAccount && !does(versions.NamesAccount):
+	case e.Unknown != "" || e.untaken != "" || e.asked.Check() != nil || e.noAccount && !does(versions.NamesAccount):
 		return nil
 	case e.noAccount && does(versions.ValidatesAccount):
 		says := "operation cannot proceed due to the following validation error(s): " + e.Refused

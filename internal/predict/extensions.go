@@ -338,6 +338,7 @@ type PlayedExtension struct {
 	operator  *fit.Operator
 	unfit     bool               // it is refused by a rule of package fit
 	ours      bool               // the words of the refusal are not those of OLM v1
+	untaken   string             // the field for which the API server refuses it
 	noAccount bool               // OLM v1 does not find the one that it acts as
 	disputed  bool               // two roots of the cluster differ about it
 	unserved  bool               // it is unknown, as nobody says what a catalog serves
@@ -380,6 +381,8 @@ func (c *prediction) playExtensions(ctx context.Context) error {
 		}
 		if why := differing(x, found); why != "" {
 			err, e.disputed = errors.New(why), true
+		} else if field, refusal := c.refusal(ctx, x); refusal != nil {
+			err, e.untaken = refusal, field
 		}
 		switch refusal, refused := errors.AsType[*extension.Refusal](err); {
 		case refused:
@@ -399,7 +402,8 @@ func (c *prediction) playExtensions(ctx context.Context) error {
 		switch {
 		case e.unfit && o.Target.Known(): // judgeTarget says so
 		case e.Refused != "" && e.Bundle == "":
-			c.note(ruleExtension, findings.Error, x, "spec.source", "OLM v1 installs nothing: "+e.Refused, "")
+			c.note(ruleExtension, findings.Error, x, cmp.Or(e.untaken, "spec.source"), "OLM v1 installs nothing: "+
+				e.Refused, "")
 		case e.Refused != "":
 			said := text.Shorten(strings.NewReplacer("\n  - ", " - ", "\n", ", ").Replace(e.Refused), 600) + e.by
 			c.note(ruleExtension, findings.Error, x, "", "OLM v1 does not install "+e.Bundle+": "+said,

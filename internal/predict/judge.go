@@ -2,7 +2,6 @@ package predict
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -20,7 +18,6 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
-	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
@@ -446,40 +443,4 @@ func (c *prediction) definitions() map[string]definition {
 		list[k.Group+"/"+k.Name] = definition{crd, k}
 	}
 	return list
-}
-
-// judgeFit reports custom resources that the API server refuses, or drops a field of, by their CRD in the tree. OLM's
-// own are left out: see judgeObjects. Where they cannot be judged, a finding says so. The error is that of ctx.
-func (c *prediction) judgeFit(ctx context.Context) error {
-	kinds := map[schema.GroupKind]*crs.CRD{}
-	for _, d := range c.definitions() {
-		if k := d.of; k.Group != "" && k.Name != "" && k.Group != olm.Group {
-			kinds[schema.GroupKind{Group: k.Group, Kind: k.Name}] = &crs.CRD{Object: d.Object}
-		}
-	}
-	resources := lists.Filter(c.objects, func(o *manifest.Object) bool {
-		return kinds[schema.GroupKind{Group: o.Group(), Kind: o.Kind}] != nil
-	})
-	if len(resources) == 0 || c.options.Checker == nil {
-		return nil
-	}
-	results, err := crs.Check(ctx, c.options.Checker, kinds, resources)
-	if err != nil && ctx.Err() == nil {
-		c.report(ruleUnfit, findings.Warning, &manifest.Error{Msg: "custom resources are not judged: " + err.Error(),
-			Tip: manifest.HintOf(err)}, "")
-	}
-	for _, r := range results {
-		if !r.Served { // judgeResources says so
-			continue
-		}
-		for _, f := range r.Verdict.Create {
-			c.note(ruleUnfit, findings.Error, r.Object, f.Path, f.Path+": "+f.Message,
-				"it does not fit CustomResourceDefinition "+r.CRD.Name)
-		}
-		for _, path := range r.Verdict.Unknown {
-			c.note(ruleUnfit, findings.Warning, r.Object, path, path+": not in the schema: the API server drops it",
-				"CustomResourceDefinition "+r.CRD.Name+" does not have it")
-		}
-	}
-	return ctx.Err()
 }

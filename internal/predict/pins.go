@@ -152,7 +152,7 @@ func (q *Asked) kept(known Catalogs) *Extension {
 // internal/operator-controller/controllers/clusterextension_reconcile_steps.go, handleResolutionError).
 func (e *PlayedExtension) keep(declared []declaredCatalog, o Options) {
 	q := e.asked
-	if e.Refused == "" || q.Installed == nil {
+	if e.Refused == "" || q == nil || q.Installed == nil {
 		return
 	}
 	e.extension = q.kept(o.Catalogs)

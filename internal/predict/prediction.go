@@ -261,6 +261,11 @@ func (c *prediction) judgeObjects() {
 	for _, d := range c.Duplicates {
 		c.note(ruleDuplicate, d.Level(), d.Object, "", d.Says(), d.Hint())
 	}
+	for o := range c.All() {
+		if e := olm.UnknownKind(o); e != nil {
+			c.fault(e, o)
+		}
+	}
 	invalid := map[*manifest.Object]bool{}
 	for _, o := range c.OLM { // what the API server rejects, and the unknown fields that it drops
 		rejected := olm.Rejected(o, "add it; if the file is a patch, list it as one in a kustomization.yaml")

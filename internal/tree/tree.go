@@ -183,6 +183,7 @@ type result struct {
 	digest      [sha256.Size]byte // of a file that was skipped, and of all where another tree is compared
 	docs        []*manifest.Document
 	fault       *manifest.Error
+	incomplete  []*manifest.Error // objects that no API server takes
 	err         error
 }
 
@@ -211,6 +212,7 @@ func collect(files []file, results []result) *Tree {
 			t.references = append(t.references, path.Dir(files[i].name))
 		}
 		t.Objects = append(t.Objects, r.objects...)
+		t.Faults = append(t.Faults, r.incomplete...)
 		t.Templated = append(t.Templated, r.templated...)
 		if r.stray != nil {
 			t.Strays = append(t.Strays, r.stray)
@@ -312,6 +314,10 @@ func (f file) parse(data []byte, same []*manifest.Document, limits manifest.Limi
 			return f.refused(data, err)
 		}
 		if o, err := d.Object(); len(objects) == 0 && (err != nil || o.Kind == "") {
+			if e := incomplete(o); e != nil {
+				r.incomplete = append(r.incomplete, e)
+				continue
+			}
 			r.addStray(d.Line + d.Root.Line - 1)
 			r.reference = r.reference || path.Base(f.name) == "metadata.yaml" && o != nil && o.Has("parts")
 			if pattern {
@@ -327,6 +333,10 @@ func (f file) parse(data []byte, same []*manifest.Document, limits manifest.Limi
 			case f.all || o.APIVersion != "" && o.Name != "":
 				r.objects = append(r.objects, o)
 			default:
+				if e := incomplete(o); e != nil {
+					r.incomplete = append(r.incomplete, e)
+					continue
+				}
 				r.addStray(o.Line)
 				r.config = r.config || o.Kind == "RenderConfig"
 			}
@@ -339,6 +349,26 @@ func (f file) parse(data []byte, same []*manifest.Document, limits manifest.Limi
 		r.stray.Msg += ", also in " + text.Count(r.count-1, "document") + " below"
 	}
 	return r
+}
+
+// incomplete returns what an object lacks without which kubectl and engines refuse its file; nil of what is no object.
+func incomplete(o *manifest.Object) *manifest.Error {
+	if o == nil || !o.Has("metadata") {
+		return nil
+	}
+	_, known := olm.KindOf(o.Group(), o.Kind)
+	field := ""
+	switch {
+	case o.Kind == "" && o.Has("apiVersion"):
+		field = "kind"
+	case o.Kind != "" && o.APIVersion == "" && o.Name != "":
+		field = "apiVersion"
+	case known && o.Name == "" && !o.Has("metadata", "generateName"):
+		field = "metadata.name"
+	default:
+		return nil
+	}
+	return o.Errorf(field, "missing: kubectl and Argo CD refuse the whole file").With("add it, or remove the object")
 }
 
 // templateOf returns why an object of a template is none: {{ x }} is a mapping whose key is one.

@@ -1,0 +1,110 @@
+package predict
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olmgen/olmgen/catalog/extension"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// olmv1.json has the CRDs of OLM v1 that people write objects of, of its newest release with all that is experimental:
+// no release takes more. A test makes it.
+//
+//go:embed olmv1.json
+var olmV1 []byte
+
+var crdsOfOLMv1 = sync.OnceValues(func() (map[schema.GroupKind]*crs.CRD, error) {
+	docs, err := manifest.ReadFile("olmv1.json", olmV1, manifest.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	objects, err := docs[0].Objects()
+	if err != nil {
+		return nil, err
+	}
+	byName, err := crs.ByName(objects)
+	if err != nil {
+		return nil, err
+	}
+	return crs.ByKind(byName)
+})
+
+// fits judges custom resources by their CRD in the tree, and objects of OLM v1 by its own. The schemas of OLM v0 are
+// left out: see judgeObjects. What has no CRD, or cannot be judged, is left out.
+func (c *prediction) fits(ctx context.Context, objects []*manifest.Object) ([]crs.Result, error) {
+	kinds := map[schema.GroupKind]*crs.CRD{}
+	for _, d := range c.definitions() {
+		if k := d.of; k.Group != "" && k.Name != "" && k.Group != olm.Group {
+			kinds[schema.GroupKind{Group: k.Group, Kind: k.Name}] = &crs.CRD{Object: d.Object}
+		}
+	}
+	of := func(o *manifest.Object) schema.GroupKind { return schema.GroupKind{Group: o.Group(), Kind: o.Kind} }
+	for _, o := range objects {
+		if kind := of(o); o.Group() == olm.GroupV1 && kinds[kind] == nil {
+			own, err := crdsOfOLMv1()
+			if err != nil {
+				return nil, err
+			}
+			if own[kind] != nil {
+				kinds[kind] = own[kind]
+			}
+		}
+	}
+	objects = lists.Filter(objects, func(o *manifest.Object) bool { return kinds[of(o)] != nil })
+	if len(objects) == 0 || c.options.Checker == nil {
+		return nil, nil
+	}
+	return crs.Check(ctx, c.options.Checker, kinds, objects)
+}
+
+// judgeFit reports custom resources that the API server refuses, or drops a field of. Where they cannot be judged, a
+// finding says so. The error is that of ctx.
+func (c *prediction) judgeFit(ctx context.Context) error {
+	results, err := c.fits(ctx, c.objects)
+	if err != nil && ctx.Err() == nil {
+		c.report(ruleUnfit, findings.Warning, &manifest.Error{Msg: "custom resources are not judged: " + err.Error(),
+			Tip: manifest.HintOf(err)}, "")
+	}
+	for _, r := range results {
+		where := "it does not fit CustomResourceDefinition " + r.CRD.Name
+		for _, f := range r.Verdict.Create {
+			if r.Object.Kind != olm.KindClusterExtension || r.Object.Group() != olm.GroupV1 { // playExtensions says so
+				c.note(ruleUnfit, findings.Error, r.Object, f.Path, f.Path+": "+f.Message, where)
+			}
+		}
+		for _, path := range r.Verdict.Unknown {
+			c.note(ruleUnfit, findings.Warning, r.Object, path, path+": not in the schema: the API server drops it",
+				"CustomResourceDefinition "+r.CRD.Name+" does not have it")
+		}
+	}
+	return ctx.Err()
+}
+
+// refusal returns why the API server refuses a ClusterExtension, and the field; or nil.
+func (c *prediction) refusal(ctx context.Context, x *manifest.Object) (field string, why error) {
+	results, err := c.fits(ctx, []*manifest.Object{x})
+	if err != nil || len(results) == 0 {
+		return "", nil //nolint:nilerr // judgeFit says so
+	}
+	r, says := results[0], "the API server refuses it: "
+	switch faults := r.Verdict.Create; {
+	case !r.Served:
+		return "apiVersion", &extension.Refusal{Text: says + x.APIVersion + " is not served, " +
+			strings.Join(olm.ServedVersions(r.CRD.Object), " and ") + " is"}
+	case len(faults) > 0:
+		list := lists.Map(faults, func(f crs.Fault) string { return fmt.Sprintf("%s: %s", f.Path, f.Message) })
+		return faults[0].Path, &extension.Refusal{Text: says + strings.Join(slices.Compact(list), "; ")}
+	}
+	return "", nil
+}
