@@ -45,8 +45,7 @@ func (u *updating) play(ctx context.Context, p installPlan) error {
 		operator := u.opened[one.Name]
 		if operator == nil && one.Replaces == "" && !u.stopped {
 			var err error
-			operator, played.partial[one.Name], err = u.release(ctx, one, one.Choice)
-			if err != nil {
+			if operator, err = u.release(ctx, one, one.Choice); err != nil {
 				u.unread(p, one, err)
 			}
 		}
@@ -64,10 +63,12 @@ func (u *updating) play(ctx context.Context, p installPlan) error {
 		played.CSVs = append(played.CSVs, operator.Name)
 		run.Releases = append(run.Releases, plan.Release{CSV: operator.ClusterServiceVersion, Object: operator.Object,
 			Shipped: operator.Bundle, Partial: u.partly[operator.Name]})
-		if played.partial[operator.Name] {
+		if played.partial[operator.Name] = u.partly[operator.Name]; !played.partial[operator.Name] {
+			continue
+		}
+		if played.Unknown = append(played.Unknown, "the objects of "+operator.Name); one.Replaces == "" {
 			u.notLookedAt(one, fmt.Sprintf("the objects of %s: they are not in the catalog, and its image is not "+
 				"fetched", operator.Name))
-			played.Unknown = append(played.Unknown, "the objects of "+operator.Name)
 		}
 	}
 	result := &plan.Result{Plan: run, Phase: v1alpha1.InstallPlanPhaseInstalling}

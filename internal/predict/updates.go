@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/predict/upgrade"
@@ -102,6 +103,18 @@ func (c *prediction) judgeUpdates(ctx context.Context) error {
 			c.assume(plan)
 		}
 	}
+	for _, namespace := range lists.Keys(states) {
+		u := states[namespace]
+		for _, of := range lists.Groups(u.glimpsed, func(one Update) *manifest.Object { return one.sub.Object }) {
+			names := lists.SortedUnique(lists.Map(of, func(one Update) string { return one.Name }))
+			its := "its objects are not in the catalog, and its image is not fetched"
+			if len(names) > 1 {
+				its = "their objects are not in the catalog, and their images are not fetched"
+			}
+			u.noteUpdate(of[0], fmt.Sprintf("of %s, only what the catalog says is judged: %s", text.FirstOf(6, names),
+				its), "")
+		}
+	}
 	return nil
 }
 
@@ -114,8 +127,9 @@ type updating struct {
 	stopped   bool
 	unseen    bool // it is stopped, as nobody can look into the bundles of an InstallPlan
 
-	opened map[string]*upgrade.Release // the releases of an InstallPlan, by name
-	partly map[string]bool             // releases of which only the catalog is read
+	opened   map[string]*upgrade.Release // the releases of an InstallPlan, by name
+	partly   map[string]bool             // releases of which only the catalog is read
+	glimpsed []Update                    // to such releases
 }
 
 // judgeReplaced reports what OLM does with the operators that an InstallPlan replaces.
@@ -185,23 +199,22 @@ func (u *updating) findingsOf(ctx context.Context, up upgrade.Upgrade, plan inst
 	return up.Findings(ctx)
 }
 
-// open returns a release of an operator as its catalog or its image has it.
+// open is release with a finding, if only the catalog is read.
 func (u *updating) open(ctx context.Context, one Update, choice catalog.Choice) (*upgrade.Release, error) {
-	operator, partial, err := u.release(ctx, one, choice)
-	if partial {
-		u.noteUpdate(one, fmt.Sprintf("of %s, only what the catalog says of it is judged: its objects are not in the "+
-			"catalog, and its image is not fetched", operator.Name), "")
+	operator, err := u.release(ctx, one, choice)
+	if err == nil && u.partly[operator.Name] {
+		one.Name = operator.Name
+		u.glimpsed = append(u.glimpsed, one)
 	}
 	return operator, err
 }
 
-// release is open without a finding. partial says that only the catalog is read.
-func (u *updating) release(ctx context.Context, one Update, choice catalog.Choice) (_ *upgrade.Release, partial bool,
-	err error) {
+// release returns a release of an operator as its catalog or its image has it.
+func (u *updating) release(ctx context.Context, one Update, choice catalog.Choice) (*upgrade.Release, error) {
 	b, partial, err := readBundle(ctx, choice, catalog.Options{Source: u.options.Bundles.Source, Metadata: true},
 		bundle.ReadOptions{Refused: true})
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	at := func(o *manifest.Object) *manifest.Object {
 		moved := *o
@@ -215,7 +228,7 @@ func (u *updating) release(ctx context.Context, one Update, choice catalog.Choic
 		operator.Bundle = append(operator.Bundle, at(o))
 	}
 	u.setMode(operator)
-	return operator, partial, nil
+	return operator, nil
 }
 
 // readBundle returns a release as its catalog or its image has it. partial says that only the catalog is read.
