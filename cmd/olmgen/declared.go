@@ -339,10 +339,14 @@ func unreadError(list []string) error {
 	return fmt.Errorf("%s could not be read: the report is without what is in there", text.Count(len(list), "file"))
 }
 
-// unknownError fails a gate whose report, which is printed, lacks operators.
-func unknownError(operators int) error {
+// unknownError fails a gate whose report, which is printed, lacks operators. It gets the catalogs that are given.
+func unknownError(operators int, catalogs []string) error {
+	hint := "pass the content of the catalogs with --catalog"
+	if len(catalogs) > 0 {
+		hint = "what is printed above says why"
+	}
 	return manifest.WithHint(fmt.Errorf("%s unknown: the report is without what OLM installs",
-		text.Count(operators, "operator")), "pass the content of the catalogs with --catalog")
+		text.Count(operators, "operator")), hint)
 }
 
 func (f *renderFlags) reviewConfig(cmd *cobra.Command, file string, revision review.Revision) (*review.Subject,

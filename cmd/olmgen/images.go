@@ -120,8 +120,8 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 	if n := len(images.Names(list)); f.unpinned && n > 0 {
 		return &foundError{text.Count(n, "image") + " not pinned by digest"}
 	}
-	if f.unpinned && unknown > 0 {
-		return unknownError(unknown)
+	if (f.unpinned || f.mirror != "") && unknown > 0 {
+		return unknownError(unknown, f.catalogs.values)
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func (f *permissionsFlags) run(cmd *cobra.Command, refs []string) error {
 		return &foundError{countsOf(report.Findings) + " in " + what}
 	}
 	if n := len(report.Unresolved); n > 0 && !f.report.failOn.never() {
-		return unknownError(n)
+		return unknownError(n, f.catalogs.values)
 	}
 	return nil
 }
