@@ -101,6 +101,9 @@ func RenderAll(operators []Operator) (*Set, error) {
 
 func refuseDifference(o Object, format string, args ...any) *Error {
 	hint, about := "render them to different clusters, or give one of them another namespace", []manifest.Option(nil)
+	if o.Namespace == "" {
+		hint = "render them to different clusters, or give one of them another name"
+	}
 	switch o.Kind {
 	case "OperatorGroup":
 		hint = "the operators of a group share an install mode: all must support it. Name target namespaces for " +

@@ -21,6 +21,7 @@ import (
 	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
+	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/internal/predict/upgrade"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
@@ -236,6 +237,11 @@ func (sim *simulation) judgeStatus(v *csv) {
 
 // judgeNames reports groups whose stable role names collide with roles of Kubernetes, of other groups or of the tree.
 func (sim *simulation) judgeNames() {
+	if release := sim.options.Target.OLM; release != nil {
+		if _, hashed := release.Does(versions.HashedRoles); hashed {
+			return
+		}
+	}
 	named := lists.Group(sim.groups, func(g *group) string { return g.Name })
 	for _, g := range sim.groups {
 		same, admin := named[g.Name], g.Name+"-admin"

@@ -105,7 +105,8 @@ func Declare(s *State, o Options) ([]byte, error) {
 	if err := s.checkSome(); err != nil {
 		return nil, err
 	}
-	d := declarer{Options: o, state: s, first: map[string]string{}, names: map[string]int{}}
+	d := declarer{Options: o, state: s, first: map[string]string{}, names: map[string]int{},
+		asking: map[string]int{}}
 	v := view{Schema: config.SchemaFile, APIVersion: config.APIVersion, Kind: config.Kind, Options: o,
 		ToWhy: toWhy[o.To], KeepNames: o.To == generate.ProfileOLM || o.To == generate.ProfilePlain}
 	v.OLMVersion, v.OpenShiftVersion = s.releases(o.To)
@@ -115,6 +116,9 @@ func Declare(s *State, o Options) ([]byte, error) {
 		})
 	for _, op := range s.All() {
 		d.names[op.Package]++
+		if op.Subscription != nil {
+			d.asking[op.Subscription.Name]++
+		}
 	}
 	v.Refused = lists.Map(s.Waiting, func(comment string) []string { return []string{comment} })
 	for _, g := range s.Groups {
@@ -173,6 +177,8 @@ type declarer struct {
 	state *State
 	first map[string]string // the first namespace of each operator, by package
 	names map[string]int    // how many operators are of a package
+
+	asking map[string]int // how many operators have a Subscription of a name
 }
 
 // likeOLM reports whether OLM v0's objects are rendered for all operators of a group, or for those that OLM v1 refuses.
@@ -317,8 +323,14 @@ func (d *declarer) source(v *bundleView, o *Operator) {
 			oneLine(c.Spec.Image), o.CSV.Name), "and write it as oci://IMAGE@sha256:..., or put the bundle there.")
 		return
 	}
-	v.Comments = append(v.Comments, fmt.Sprintf("kubectl get packagemanifest %s -o yaml, or ask the maker of %s;",
-		oneLine(o.Package), o.CSV.Name), "write oci://IMAGE@sha256:... or put the bundle there.")
+	if s := o.Subscription; s != nil {
+		v.Comments = append(v.Comments, oneLine(fmt.Sprintf("kubectl port-forward -n %s service/%s 50051, and",
+			s.Spec.CatalogSourceNamespace, s.Spec.CatalogSource)), oneLine(fmt.Sprintf("grpcurl -plaintext -d "+
+			"'{\"pkgName\": %q, \"channelName\": %q, \"csvName\": %q}' localhost:50051 api.Registry/GetBundle: bundlePath;",
+			o.Package, s.Spec.Channel, o.CSV.Name)))
+	}
+	v.Comments = append(v.Comments, fmt.Sprintf("or ask the maker of %s; write oci://IMAGE@sha256:... or put the bundle "+
+		"there.", o.CSV.Name))
 }
 
 // scaled returns the Deployments of an operator whose replicas are written through the subresource scale.
@@ -359,7 +371,11 @@ func (d *declarer) handOver(v *bundleView, o *Operator, profile generate.Profile
 		}
 		return
 	}
-	v.ClusterExtension = map[string]any{"name": sub.Name}
+	name := sub.Name
+	if d.asking[name] > 1 { // a ClusterExtension is in no namespace
+		name += "-" + sub.Namespace
+	}
+	v.ClusterExtension = map[string]any{"name": name}
 	if manual {
 		v.ClusterExtension["versionRange"] = o.Version()
 	}
