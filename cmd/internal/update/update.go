@@ -137,7 +137,9 @@ type updater struct {
 func (u *updater) begin(place config.CatalogPlace) Operator {
 	o := Operator{Name: place.Name, Status: Current, place: place}
 	if place.Why != nil && !place.Withdrawn {
-		o.Status, o.Reason = Left, place.Why.Error()
+		if o.Status, o.Reason = Left, place.Why.Error(); place.Source != "" { // render refuses it
+			o.Status = Withdrawn
+		}
 		return o
 	}
 	o.Package, o.From = place.Package.Name, place.Bundle.Name
@@ -483,7 +485,9 @@ func (o *Operator) statusLine() string {
 	if o.Channel != "" {
 		at += ", channel "
 	}
-	at += o.channels()
+	if at += o.channels(); at == "" { // no catalog says what it is
+		at = "not known"
+	}
 	switch o.Status {
 	case Updated:
 		return at
