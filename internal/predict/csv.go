@@ -222,7 +222,7 @@ func (sim *simulation) install(v *csv, g *group) {
 	}
 	if v.typed != nil && (v.sub == nil || v.whole()) { // what it deploys is known
 		account, unknown := sim.account(g)
-		config, err := v.config()
+		config, err := sim.config(v)
 		if err != nil {
 			sim.fail(v, v1alpha1.CSVReasonComponentFailed, "install strategy failed: "+err.Error())
 			return
@@ -262,12 +262,16 @@ func (sim *simulation) install(v *csv, g *group) {
 }
 
 // config returns the configuration of the Subscription that installs a CSV; nil if there is none.
-func (v *csv) config() (*v1alpha1.SubscriptionConfig, error) {
-	if v.sub == nil || v.dependency || !v.sub.Has("spec", "config") {
+func (sim *simulation) config(v *csv) (*v1alpha1.SubscriptionConfig, error) {
+	sub := v.sub
+	if sub == nil && v.observed { // OLM: pkg/controller/operators/olm/overrides/config.go, findOwner
+		sub = sim.installing[[2]string{v.Namespace, v.Name}]
+	}
+	if sub == nil || v.dependency || !sub.Has("spec", "config") {
 		return nil, nil
 	}
 	config := new(v1alpha1.SubscriptionConfig)
-	if err := v.sub.Field(config, "spec", "config"); err != nil {
+	if err := sub.Field(config, "spec", "config"); err != nil {
 		return nil, err
 	}
 	return config, nil

@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/internal/netpol"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/world"
 )
 
 // groupAnnotations are the annotations that OLM copies from a group to its CSVs.
@@ -40,6 +41,8 @@ type simulation struct {
 
 	providing map[string][]*csv          // by API, of csvsIn
 	listing   map[string]map[*group]bool // groups by olm.providedAPIs
+
+	installing map[[2]string]*world.Subscription // by namespace and status.installedCSV
 
 	serving map[string]*csv   // by APIService
 	owning  map[string][]*csv // by APIService: the CSVs that own it
@@ -77,6 +80,10 @@ func play(c *prediction) *simulation {
 
 		providing: map[string][]*csv{},
 		listing:   map[string]map[*group]bool{},
+
+		installing: lists.By(c.Subscriptions, func(s *world.Subscription) [2]string {
+			return [2]string{s.Namespace, s.InstalledCSV}
+		}),
 	}
 	groups := lists.Filter(c.groups, func(g *group) bool { return !g.exists })
 	csvs := lists.Filter(c.csvs, func(v *csv) bool { return !v.exists })
