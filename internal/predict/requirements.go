@@ -290,25 +290,33 @@ func (c *prediction) judgeAccount(e *PlayedExtension) {
 }
 
 // judgeRights finds what an account lacks of the rights that installer-rbac grants, without those that only an update
-// or a removal takes, and without escalate and bind: who holds the rules of a role needs neither.
+// or a removal takes: it holds the rules of the roles that it makes, or may escalate and bind.
 func (c *prediction) judgeRights(e *PlayedExtension, account rbac.Account) {
 	if c.open && !slices.ContainsFunc(c.RBAC.Bindings, func(b *rbac.Binding) bool { return b.Binds(account) }) {
 		e.Unknown = "the rights of ServiceAccount " + account.String() + ", as which OLM v1 acts, are not in the tree"
 		return
 	}
-	needs, err := installer.Derive(e.made, installer.Options{Extension: e.Name, Escalate: true})
-	if err != nil {
-		return
-	}
-	needs.Namespaces[""] = needs.Cluster
-	for _, ns := range lists.Keys(needs.Namespaces) {
-		lacks := lists.Filter(slices.Concat(lists.Map(needs.Namespaces[ns], rbac.Atoms)...), func(a rbac.Atom) bool {
-			return !slices.Contains([]string{"update", "delete", "escalate", "bind"}, a.Verb) &&
-				!c.RBAC.Allows(account, ns, rbac.Rules([]rbac.Atom{a})[0])
-		})
-		if len(lacks) > 0 {
-			e.ours, e.Refused = true, fmt.Sprintf("ServiceAccount %s may not, in %s: %s (see olmgen installer-rbac)",
-				account, cmp.Or(ns, "the cluster"), text.FirstOf(3, lists.Map(rbac.Rules(lacks), rbac.RuleText)))
+	later := map[string]bool{} // what only an update or a removal takes
+	for _, escalate := range []bool{true, false} {
+		needs, err := installer.Derive(e.made, installer.Options{Extension: e.Name, Escalate: escalate})
+		if err != nil {
+			return
+		}
+		e.Refused = ""
+		needs.Namespaces[""] = needs.Cluster
+		for _, ns := range lists.Keys(needs.Namespaces) {
+			lacks := lists.Filter(slices.Concat(lists.Map(needs.Namespaces[ns], rbac.Atoms)...), func(a rbac.Atom) bool {
+				key := ns + ": " + fmt.Sprint(a)
+				later[key] = later[key] || escalate && (a.Verb == "update" || a.Verb == "delete")
+				return !later[key] && !c.RBAC.Allows(account, ns, rbac.Rules([]rbac.Atom{a})[0])
+			})
+			if len(lacks) > 0 && e.Refused == "" {
+				e.ours, e.Refused = true, fmt.Sprintf("ServiceAccount %s may not, in %s: %s (see olmgen installer-rbac)",
+					account, cmp.Or(ns, "the cluster"), text.FirstOf(3, lists.Map(rbac.Rules(lacks), rbac.RuleText)))
+			}
+		}
+		if e.Refused == "" { // it may escalate, or holds all rules
+			e.ours = false
 			return
 		}
 	}
