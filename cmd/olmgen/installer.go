@@ -28,6 +28,7 @@ type installerFlags struct {
 	name      string
 	catalogs  treeCatalogs
 	roots     treeFlags
+	target    targetFlags
 	options   installer.Options
 }
 
@@ -49,6 +50,7 @@ func newInstallerRBAC() *cobra.Command {
 	fileFlag(flags, &f.render.files)
 	f.catalogs.register(flags)
 	f.roots.register(cmd)
+	f.target.register(cmd, false)
 	flags.StringVar(&f.name, "name", "", "`NAME` of the Roles and bindings (default: the package name with "+
 		"-installer; with -f and of a TREE the account's)")
 	flags.BoolVar(&f.options.Escalate, "escalate", false,
@@ -75,7 +77,7 @@ func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
 			return f.extensions(cmd, refs)
 		}
 	}
-	if name := given(cmd, catalogFlags...); name != "" {
+	if name := given(cmd, append([]string{"olm-version", "openshift-version", "kube-version"}, catalogFlags...)...); name != "" {
 		return &usageError{name + " is for the ClusterExtensions of a TREE, without --installer", "leave it out"}
 	}
 	namespace, account, ok := strings.Cut(f.installer, "/")
@@ -237,7 +239,11 @@ func (f *installerFlags) planned(cmd *cobra.Command, t *tree.Tree) (out []review
 	if err != nil {
 		return nil, err
 	}
-	list, unknown, err := review.Plan(cmd.Context(), t, review.TreeOptions{Catalogs: catalogs})
+	target, err := f.target.checked()
+	if err != nil {
+		return nil, err
+	}
+	list, unknown, err := review.Plan(cmd.Context(), t, review.TreeOptions{Catalogs: catalogs, Target: target})
 	if err != nil {
 		return nil, err
 	}

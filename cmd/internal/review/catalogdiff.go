@@ -88,7 +88,7 @@ func (m OperatorMove) rank() int {
 func reviewOf(ctx context.Context, m predict.Move, o TreeOptions, in compare.Options) (*OperatorMove, error) {
 	out := &OperatorMove{Object: m.Object.Identity(), File: m.Object.File, Line: m.Object.Line, From: m.From,
 		Steps: m.Steps, Approval: m.Approval}
-	old, now := planned(m.Old, m.OldV1), planned(m.New, m.NewV1)
+	old, now := o.planned(m.Old, m.OldV1), o.planned(m.New, m.NewV1)
 	out.Operator = now.String()
 	if old == nil && m.From != "" {
 		out.Unknown = fmt.Sprintf("no catalog has %s", m.From)
@@ -119,12 +119,12 @@ func reviewOf(ctx context.Context, m predict.Move, o TreeOptions, in compare.Opt
 }
 
 // planned returns what OLM v0 or OLM v1 installs; nil if neither installs anything.
-func planned(v0 *predict.Install, v1 *predict.Extension) *Planned {
+func (o TreeOptions) planned(v0 *predict.Install, v1 *predict.Extension) *Planned {
 	switch {
 	case v0 != nil:
 		return new(ofSubscription(*v0))
 	case v1 != nil:
-		return new(ofExtension(*v1))
+		return new(ofExtension(*v1, o.Target))
 	}
 	return nil
 }

@@ -236,14 +236,15 @@ func planIn(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Planned, u
 	if err != nil {
 		return nil, nil, err
 	}
-	list, unknown = planOf(predicted)
+	list, unknown = planOf(predicted, o.Target)
 	return list, unknown, nil
 }
 
-// planOf returns which operators OLM installs by what is predicted of a tree.
-func planOf(predicted *predict.Report) (list []Planned, unknown []Unknown) {
+// planOf returns which operators OLM installs in a cluster by what is predicted of a tree.
+func planOf(predicted *predict.Report, in fit.Cluster) (list []Planned, unknown []Unknown) {
 	extensions, nobody := predicted.Installed()
-	list = slices.Concat(lists.Map(predicted.Installs, ofSubscription), lists.Map(extensions, ofExtension))
+	list = slices.Concat(lists.Map(predicted.Installs, ofSubscription),
+		lists.Map(extensions, func(e predict.Extension) Planned { return ofExtension(e, in) }))
 	return list, lists.Map(slices.Concat(predicted.Unknown, nobody), func(u predict.Unknown) Unknown {
 		return Unknown{Object: u.Object, Why: u.Why, Disputed: u.Disputed}
 	})
@@ -331,11 +332,17 @@ func ofSubscription(i predict.Install) Planned {
 	return h
 }
 
-func ofExtension(e predict.Extension) Planned {
+func ofExtension(e predict.Extension, in fit.Cluster) Planned {
 	h := Planned{Object: e.Object, Name: e.Name, Catalog: e.Catalog, Choice: e.Choice,
 		Namespace: e.Namespace, Account: e.Account, v1: true,
 		options: generate.Options{Profile: generate.ProfileOLMv1, Namespace: e.Namespace, Certs: generate.CertsManager,
 			OperatorGroup: e.Namespace}}
+	if in.Controller != nil {
+		h.options.OLMVersion = in.Controller.Number()
+	}
+	if in.OpenShift != nil {
+		h.options.OpenShiftVersion = in.OpenShift.Number()
+	}
 	if e.WatchNamespace != "" {
 		h.options.TargetNamespaces = []string{e.WatchNamespace}
 	}
