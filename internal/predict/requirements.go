@@ -305,14 +305,16 @@ func (c *prediction) judgeRights(e *PlayedExtension, account rbac.Account) {
 		e.Refused = ""
 		needs.Namespaces[""] = needs.Cluster
 		for _, ns := range lists.Keys(needs.Namespaces) {
-			lacks := lists.Filter(slices.Concat(lists.Map(needs.Namespaces[ns], rbac.Atoms)...), func(a rbac.Atom) bool {
+			atoms := slices.Concat(lists.Map(needs.Namespaces[ns], rbac.Atoms)...)
+			lacks := lists.Filter(atoms, func(a rbac.Atom) bool {
 				key := ns + ": " + fmt.Sprint(a)
 				later[key] = later[key] || escalate && (a.Verb == "update" || a.Verb == "delete")
 				return !later[key] && !c.RBAC.Allows(account, ns, rbac.Rules([]rbac.Atom{a})[0])
 			})
 			if len(lacks) > 0 && e.Refused == "" {
-				e.ours, e.Refused = true, fmt.Sprintf("ServiceAccount %s may not, in %s: %s (see olmgen installer-rbac)",
-					account, cmp.Or(ns, "the cluster"), text.FirstOf(3, lists.Map(rbac.Rules(lacks), rbac.RuleText)))
+				e.ours, e.Refused = true, fmt.Sprintf("ServiceAccount %s may not, in %s: %s (see olmgen "+
+					"installer-rbac)", account, cmp.Or(ns, "the cluster"),
+					text.FirstOf(3, lists.Map(rbac.Rules(lacks), rbac.RuleText)))
 			}
 		}
 		if e.Refused == "" { // it may escalate, or holds all rules

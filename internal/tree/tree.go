@@ -303,7 +303,7 @@ func (f file) parse(data []byte, same []*manifest.Document, limits manifest.Limi
 			continue // only comments
 		}
 		if d.Root.Kind != yaml.MappingNode && !f.all {
-			r.addStray(d.Line + d.Root.Line - 1)
+			r.addStray(nil, d.Line+d.Root.Line-1)
 			continue // a list of values
 		}
 		if f.kustomization(d) {
@@ -314,11 +314,7 @@ func (f file) parse(data []byte, same []*manifest.Document, limits manifest.Limi
 			return f.refused(data, err)
 		}
 		if o, err := d.Object(); len(objects) == 0 && (err != nil || o.Kind == "") {
-			if e := incomplete(o); e != nil {
-				r.incomplete = append(r.incomplete, e)
-				continue
-			}
-			r.addStray(d.Line + d.Root.Line - 1)
+			r.addStray(o, d.Line+d.Root.Line-1)
 			r.reference = r.reference || path.Base(f.name) == "metadata.yaml" && o != nil && o.Has("parts")
 			if pattern {
 				r.templated = append(r.templated, patternSubscriptions(d)...)
@@ -333,11 +329,7 @@ func (f file) parse(data []byte, same []*manifest.Document, limits manifest.Limi
 			case f.all || o.APIVersion != "" && o.Name != "":
 				r.objects = append(r.objects, o)
 			default:
-				if e := incomplete(o); e != nil {
-					r.incomplete = append(r.incomplete, e)
-					continue
-				}
-				r.addStray(o.Line)
+				r.addStray(o, o.Line)
 				r.config = r.config || o.Kind == "RenderConfig"
 			}
 		}
@@ -357,7 +349,7 @@ func incomplete(o *manifest.Object) *manifest.Error {
 		return nil
 	}
 	_, known := olm.KindOf(o.Group(), o.Kind)
-	field := ""
+	var field string
 	switch {
 	case o.Kind == "" && o.Has("apiVersion"):
 		field = "kind"
@@ -395,8 +387,12 @@ func patternSubscriptions(d *manifest.Document) []*manifest.Error {
 		"olmgen does not render the chart that makes Subscriptions of these values")}
 }
 
-// addStray counts a document that is no object, and keeps the line of the first.
-func (r *result) addStray(line int) {
+// addStray counts a document that is no object, and keeps the line of the first. One that lacks something is a fault.
+func (r *result) addStray(o *manifest.Object, line int) {
+	if e := incomplete(o); e != nil {
+		r.incomplete = append(r.incomplete, e)
+		return
+	}
 	if r.count++; r.count == 1 {
 		r.line = line
 	}

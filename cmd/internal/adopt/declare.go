@@ -326,11 +326,11 @@ func (d *declarer) source(v *bundleView, o *Operator) {
 	if s := o.Subscription; s != nil {
 		v.Comments = append(v.Comments, oneLine(fmt.Sprintf("kubectl port-forward -n %s service/%s 50051, and",
 			s.Spec.CatalogSourceNamespace, s.Spec.CatalogSource)), oneLine(fmt.Sprintf("grpcurl -plaintext -d "+
-			"'{\"pkgName\": %q, \"channelName\": %q, \"csvName\": %q}' localhost:50051 api.Registry/GetBundle: bundlePath;",
-			o.Package, s.Spec.Channel, o.CSV.Name)))
+			"'{\"pkgName\": %q, \"channelName\": %q, \"csvName\": %q}' localhost:50051 api.Registry/GetBundle: "+
+			"bundlePath;", o.Package, s.Spec.Channel, o.CSV.Name)))
 	}
-	v.Comments = append(v.Comments, fmt.Sprintf("or ask the maker of %s; write oci://IMAGE@sha256:... or put the bundle "+
-		"there.", o.CSV.Name))
+	v.Comments = append(v.Comments, fmt.Sprintf("or ask the maker of %s; write oci://IMAGE@sha256:... or put the "+
+		"bundle there.", o.CSV.Name))
 }
 
 // scaled returns the Deployments of an operator whose replicas are written through the subresource scale.

@@ -254,7 +254,9 @@ func (s *catalogSet) leave(p *catalog.Package, serving []*catalog.Catalog, relea
 	if len(serving) == 0 || s.unsure {
 		return
 	}
-	goOn := lists.Map(serving, func(c *catalog.Catalog) func(*catalog.Bundle) bool { return goingOn(c.Packages[p.Name]) })
+	goOn := lists.Map(serving, func(c *catalog.Catalog) func(*catalog.Bundle) bool {
+		return goingOn(c.Packages[p.Name])
+	})
 	left := map[findings.Severity][]*catalog.Bundle{}
 	for _, b := range p.Bundles {
 		goesOn := func(goesOn func(*catalog.Bundle) bool) bool { return goesOn(b) }

@@ -82,8 +82,11 @@ func look(ctx context.Context, root string) (*repository, error) {
 // bundles whose directories are named by their versions.
 func inCatalogs(dir string) bool {
 	abs, err := filepath.Abs(dir)
+	if err != nil || filepath.Base(filepath.Dir(abs)) != operatorsDir {
+		return false
+	}
 	entries, _ := os.ReadDir(dir)
-	return err == nil && filepath.Base(filepath.Dir(abs)) == operatorsDir && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		_, err := semver.ParseTolerant(e.Name())
 		return e.Name() == pipeline.File || err == nil && source.IsAnnotated(filepath.Join(dir, e.Name()))
 	})
