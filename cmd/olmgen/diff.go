@@ -274,6 +274,9 @@ type comparison interface {
 
 func (f *diffFlags) compareSides(cmd *cobra.Command, sides [2]side, on review.TreeOptions, o compare.Options) (
 	*compare.Report, error) {
+	if sides[1].Empty && sides[0].tree != nil { // it is played on what OLD leaves
+		sides[1].tree = &tree.Tree{}
+	}
 	if sides[1].tree != nil {
 		on.Next = sides[1].tree.Objects
 	}
@@ -286,8 +289,11 @@ func (f *diffFlags) compareSides(cmd *cobra.Command, sides [2]side, on review.Tr
 	if err != nil {
 		return nil, err
 	}
-	if sides[0].Empty {
+	switch {
+	case sides[0].Empty:
 		now.Note = sides[0].Name + " is not there yet: everything is new"
+	case sides[1].Empty:
+		now.Note = sides[1].Name + " is not there any more: its objects are pruned"
 	}
 	return review.Compare(cmd.Context(), old, now, [2]string{sides[0].Name, sides[1].Name}, o)
 }
@@ -329,7 +335,7 @@ func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Opt
 // read reads one side, and plays a tree on what is there. A NEW source goes to the namespace and OperatorGroup of OLD.
 func (f *diffFlags) read(cmd *cobra.Command, s side, on review.TreeOptions) (*review.Subject, error) {
 	switch {
-	case s.Empty:
+	case s.Empty && s.tree == nil:
 		return review.FromObjects(nil, permissions.Operator{}, "")
 	case source.IsRenderConfig(s.Ref):
 		return f.render.reviewConfig(cmd, s.Ref, s.Revision)
@@ -457,7 +463,12 @@ func (f *diffFlags) compareClusters(cmd *cobra.Command, sides [2]side, pairs []r
 	on review.TreeOptions, o compare.Options) (*compare.Reports, error) {
 	out := &compare.Reports{Old: sides[0].Name, New: sides[1].Name,
 		Clusters: []compare.ClusterReport{}, Unbuilt: o.Unbuilt, Before: o.Before,
-		Charts: o.Charts, Unread: slices.Concat(sides[0].tree.Unread(), sides[1].tree.Unread())}
+		Charts: o.Charts}
+	for _, s := range sides {
+		if s.tree != nil {
+			out.Unread = append(out.Unread, s.tree.Unread()...)
+		}
+	}
 	out.Verdict = compare.Undecided(len(out.Unread), o.Undecided)
 	o.Unbuilt, o.Before, o.Charts, o.Undecided = nil, nil, nil, 0
 	first := true
@@ -470,7 +481,7 @@ func (f *diffFlags) compareClusters(cmd *cobra.Command, sides [2]side, pairs []r
 		for i, c := range pair.Sides {
 			if c == nil {
 				each[i].tree, each[i].Empty = nil, true
-				each[i].Name = path.Join(each[i].Name, pair.Rel)
+				each[i].Name = strings.Replace(path.Join(each[i].Name, pair.Rel), ":./", ":", 1)
 				continue
 			}
 			each[i].tree = sides[i].tree.Of(*c, first)

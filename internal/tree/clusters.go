@@ -184,7 +184,8 @@ func excluding(objects []*manifest.Object) (pairs [][2]*manifest.Object) {
 }
 
 // branches returns the root of each object of plain manifests. Directories that exclude each other, such as the
-// alternatives of a library, are roots of their own, from where their paths part.
+// alternatives of a library, are roots of their own, from where their paths part; so are those that exclude each other
+// in a tree to compare with.
 func (a *applied) branches(root string, objects []*manifest.Object) func(*manifest.Object) string {
 	apart := map[string]bool{}
 	for _, pair := range excluding(objects) {
@@ -201,9 +202,10 @@ func (a *applied) branches(root string, objects []*manifest.Object) func(*manife
 			apart[strings.Join(dirs[0][:n+1], "/")], apart[strings.Join(dirs[1][:n+1], "/")] = true, true
 		}
 	}
+	top := &Tree{paths: a.names}
 	return func(o *manifest.Object) string {
-		for dir := path.Dir(o.File); len(apart) > 0 && dir != path.Dir(dir); dir = path.Dir(dir) {
-			if apart[dir] {
+		for dir := path.Dir(o.File); len(apart)+len(a.parted) > 0 && dir != path.Dir(dir); dir = path.Dir(dir) {
+			if rel, below := top.Rel(dir); apart[dir] || below && a.parted[rel] {
 				return dir
 			}
 		}
@@ -225,20 +227,34 @@ func (a *applied) clusterDir(root string) (dir string, shared bool) {
 	if dir, ok := a.chosen(root); ok {
 		return dir, true
 	}
-	segments := strings.Split(root, "/")
+	in, within := a.inRepository(root)
+	segments := strings.Split(in, "/")
 	i := slices.IndexFunc(segments, func(s string) bool {
-		if a.options.Named != nil { // of a revision
-			s = s[strings.LastIndex(s, ":")+1:]
-		}
-		return slices.Contains([]string{"clusters", "environments", "envs"}, s)
+		return slices.Contains([]string{"clusters", "environments", "envs"}, s[strings.LastIndex(s, ":")+1:])
 	}) + 1
 	if i > 0 && i < len(segments) && segments[i] == "overlays" {
 		i++
 	}
-	if i > 0 && i < len(segments) && !isForAll(segments[i]) {
-		return strings.Join(segments[:i+1], "/"), true
+	if i == 0 || i >= len(segments) || isForAll(segments[i]) {
+		return root, false
 	}
-	return root, false
+	up, own := len(segments)-i-1, strings.Split(root, "/")
+	if up >= len(own) {
+		return within, true // the path, which is below the directory
+	}
+	return strings.Join(own[:len(own)-up], "/"), true
+}
+
+// inRepository returns a root as the repository calls it, whatever path leads to it, and that path. Without a
+// repository it has the name that was given.
+func (a *applied) inRepository(root string) (in, within string) {
+	for _, p := range a.paths {
+		base := a.options.name(p.name, ".")
+		if rel, below := relative(base, root); below && p.in != "" {
+			return name(p.in + "/" + rel), base
+		}
+	}
+	return root, root
 }
 
 // isForAll reports whether a directory has what all clusters share.

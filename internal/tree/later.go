@@ -2,6 +2,7 @@ package tree
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -135,8 +136,9 @@ func (x *explorer) made(n *node, k *kustomization.Kustomization, objects []*mani
 
 // Settle builds the roots of two trees that wait, if they are in one cluster with what differs: its outcome depends on
 // them. It also builds those that have one of some texts in a file. The others have the same objects in both trees, and
-// stay without them.
+// stay without them. A directory of plain manifests that is a root in one tree is one in the other.
 func Settle(old, now *Tree, texts ...string) {
+	part(old, now)
 	trees := []*Tree{old, now}
 	for _, t := range trees {
 		if t.explored.late(texts...) {
@@ -165,6 +167,25 @@ func Settle(old, now *Tree, texts ...string) {
 			if left {
 				*t = *t.explored.assemble()
 			}
+		}
+	}
+}
+
+// part has two trees take the same directories of plain manifests for roots.
+func part(old, now *Tree) {
+	plain := func(t *Tree) map[string]bool {
+		roots := lists.Filter(t.Roots, func(r Root) bool { return r.node == nil && t.Below(r.Name) })
+		return lists.Set(roots, func(r Root) string { rel, _ := t.Rel(r.Name); return rel })
+	}
+	all, trees := map[string]bool{}, []*Tree{old, now}
+	for _, t := range trees {
+		maps.Copy(all, plain(t))
+	}
+	delete(all, ".")
+	for _, t := range trees {
+		if !maps.Equal(t.explored.parted, all) {
+			t.explored.parted = all
+			*t = *t.explored.assemble()
 		}
 	}
 }

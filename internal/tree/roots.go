@@ -64,9 +64,11 @@ type applied struct {
 	names      []string // of paths, in messages
 	references []string // directories of kube-compare
 	unused     []string // components that nothing builds on
+
+	parted map[string]bool // directories that are roots of plain manifests in a tree to compare with, relative
 }
 
-type given struct{ name, real string }
+type given struct{ name, real, in string } // in: in the repository, or empty
 
 // apply finds the kustomizations among the files below some paths.
 func apply(ctx context.Context, files []file, paths []string, o Options) *applied {
@@ -76,7 +78,7 @@ func apply(ctx context.Context, files []file, paths []string, o Options) *applie
 	a.repos.Give = o.RepoOption
 	for _, p := range paths {
 		if real, err := realPath(p); err == nil && p != Stdin {
-			a.paths = append(a.paths, given{p, real})
+			a.paths = append(a.paths, given{p, real, inside(cmp.Or(o.Top, repository(real)), real)})
 			a.names = append(a.names, o.name(p, "."))
 		}
 	}
@@ -201,6 +203,18 @@ func repository(dir string) string {
 	}
 }
 
+// inside returns a path relative to the repository, or "" if it is in none.
+func inside(top, real string) string {
+	if top == "" {
+		return ""
+	}
+	rel, err := filepath.Rel(resolved(top), real)
+	if err != nil || !filepath.IsLocal(rel) {
+		return ""
+	}
+	return filepath.ToSlash(rel)
+}
+
 // name returns the name of a file in messages: as the path that leads to it was given.
 func (a *applied) name(abs string) string {
 	best := ""
@@ -296,25 +310,42 @@ func (x *explorer) assemble() *Tree {
 	return t
 }
 
-// onlyPlain makes the roots of a tree without kustomizations and engines.
+// onlyPlain makes the roots of a tree without kustomizations and engines: each cluster directory below a path, and
+// the rest.
 func (a *applied) onlyPlain(t *Tree, plain []*manifest.Object) {
-	root := Root{Objects: lists.Filter(plain, func(o *manifest.Object) bool {
+	objects := lists.Filter(plain, func(o *manifest.Object) bool {
 		if a.loose(o.File) {
 			t.Unapplied = append(t.Unapplied, o.File)
 		}
 		return !a.loose(o.File)
-	})}
+	})
+	rest := ""
 	if len(a.paths) > 0 {
-		root.Name = a.options.name(a.paths[0].name, ".")
+		rest = a.options.name(a.paths[0].name, ".")
 	}
-	t.Roots = []Root{root}
-	if len(a.paths) == 1 && !a.options.Strict {
-		branch := a.branches(root.Name, root.Objects)
-		for i, of := range lists.Groups(root.Objects, branch) {
-			t.Roots = append(t.Roots[:i], Root{Name: branch(of[0]), Objects: of})
+	a.splitPlain(t, objects, len(a.paths) == 1 && !a.options.Strict, func(dir string) string {
+		in, is := a.clusterDir(dir)
+		if rel, below := t.Rel(in); is && below && rel != "." {
+			return in
+		}
+		return rest
+	})
+	a.unapplied(t, func(file string) bool { return !a.apart(file) })
+}
+
+// splitPlain adds the roots of plain manifests, by the root of each directory. branch: those that exclude each other
+// are roots of their own.
+func (a *applied) splitPlain(t *Tree, objects []*manifest.Object, branch bool, root func(dir string) string) {
+	top := func(o *manifest.Object) string { return root(path.Dir(o.File)) }
+	for _, same := range lists.Groups(objects, top) {
+		in := top
+		if branch {
+			in = a.branches(top(same[0]), same)
+		}
+		for _, of := range lists.Groups(same, in) {
+			t.Roots = append(t.Roots, Root{Name: in(of[0]), Objects: of})
 		}
 	}
-	a.unapplied(t, func(file string) bool { return !a.apart(file) })
 }
 
 // hide takes out the objects that a later one takes the place of.
@@ -367,13 +398,7 @@ func (a *applied) plainRoots(t *Tree, plain []*manifest.Object, built []*node) (
 		}
 		return is
 	})
-	top := func(o *manifest.Object) string { return a.plainRoot(path.Dir(o.File)) }
-	for _, objects := range lists.Groups(kept, top) {
-		branch := a.branches(top(objects[0]), objects)
-		for _, of := range lists.Groups(objects, branch) {
-			t.Roots = append(t.Roots, Root{Name: branch(of[0]), Objects: of})
-		}
-	}
+	a.splitPlain(t, kept, true, a.plainRoot)
 	return applies
 }
 
@@ -466,18 +491,28 @@ func (t *Tree) Below(file string) bool {
 // Rel returns a name relative to the path of Read that it is below, or the name itself if it is below none.
 func (t *Tree) Rel(name string) (rel string, below bool) {
 	for _, base := range t.paths {
-		if name == base || strings.HasPrefix(base, name+"/") {
+		if strings.HasPrefix(base, name+"/") {
 			return ".", true
 		}
-		prefix := base + "/"
-		if base == "." || strings.HasSuffix(base, ":.") {
-			prefix = strings.TrimSuffix(base, ".")
-		}
-		if rest, ok := strings.CutPrefix(name, prefix); ok && !strings.HasPrefix(rest, "../") {
-			return rest, true
+		if rel, below := relative(base, name); below {
+			return rel, true
 		}
 	}
 	return name, false
+}
+
+// relative returns a name relative to a path, both in messages, if it is below that or the path itself.
+func relative(base, name string) (rel string, below bool) {
+	if name == base {
+		return ".", true
+	}
+	rest, below := strings.CutPrefix(name, base)
+	if base == "." || strings.HasSuffix(base, ":.") {
+		rest, below = strings.CutPrefix(name, strings.TrimSuffix(base, "."))
+	} else if below {
+		rest, below = strings.CutPrefix(rest, "/")
+	}
+	return rest, below && !strings.HasPrefix(rest, "../")
 }
 
 // Of returns the tree of one cluster: what is known of all files stays with the first.

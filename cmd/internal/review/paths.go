@@ -2,6 +2,7 @@ package review
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -130,7 +131,7 @@ type Revision struct {
 }
 
 // Checkout reads a path at a Git revision, or at two, into a temporary directory, which remove removes. Without newRev,
-// NEW is in the work tree. OLD is empty if its revision does not have the path and NEW does.
+// NEW is in the work tree. A side is empty if only the other one has the path: OLD, or NEW of a tree.
 func Checkout(name, oldRev, newRev string) (sides [2]Revision, remove func(), err error) {
 	repo, err := gittree.Open(name)
 	if err != nil {
@@ -146,16 +147,16 @@ func Checkout(name, oldRev, newRev string) (sides [2]Revision, remove func(), er
 		}
 	}()
 	sides[1] = Revision{Ref: name, Name: name}
-	isNew, err := isNew(repo, name, oldRev, newRev)
+	lacks, err := lacking(repo, name, oldRev, newRev)
 	if err != nil {
 		return sides, nil, err
 	}
 	for i, rev := range []string{oldRev, newRev} {
+		sides[i].Empty = lacks[i] && (i == 0 || IsTree(sides[0].Ref))
 		if rev == "" {
 			break
 		}
-		sides[i].Name = rev + ":" + filepath.ToSlash(name)
-		if sides[i].Empty = i == 0 && isNew; sides[i].Empty {
+		if sides[i].Name = rev + ":" + filepath.ToSlash(name); sides[i].Empty {
 			continue
 		}
 		root := filepath.Join(dir, fmt.Sprint(i))
@@ -184,24 +185,26 @@ func (r Revision) Named(text string) string {
 		root, rev+":", filepath.ToSlash(root), rev+":").Replace(text)
 }
 
-// isNew reports whether a path is in NEW and not in OLD, which is then empty. One of them must have it.
-func isNew(repo *gittree.Repository, name, oldRev, newRev string) (bool, error) {
-	had, err := repo.Has(oldRev)
-	if had || err != nil {
-		return false, err
+// lacking reports which of OLD and NEW do not have a path. One of them must have it.
+func lacking(repo *gittree.Repository, name, oldRev, newRev string) (lacks [2]bool, err error) {
+	sides := [2]string{oldRev, cmp.Or(newRev, "the work tree")}
+	for i, rev := range []string{oldRev, newRev} {
+		has := false
+		if rev != "" {
+			has, err = repo.Has(rev)
+		} else if _, missing := os.Stat(name); missing == nil {
+			has = true
+		}
+		if err != nil {
+			return lacks, err
+		}
+		lacks[i] = !has
 	}
-	side := "the work tree"
-	if newRev != "" {
-		side = newRev
-		had, err = repo.Has(newRev)
-	} else if _, missing := os.Stat(name); missing == nil {
-		had = true
-	}
-	if err == nil && !had {
+	if lacks[0] && lacks[1] {
 		err = &manifest.Error{File: filepath.ToSlash(name), Tip: "check the path",
-			Msg: fmt.Sprintf("is neither in %s nor in %s", oldRev, side)}
+			Msg: fmt.Sprintf("is neither in %s nor in %s", sides[0], sides[1])}
 	}
-	return had, err
+	return lacks, err
 }
 
 // buildsOnOthers reports whether a kustomization below a directory may name what is above it.
