@@ -170,11 +170,11 @@ func unbuilt(d *document.Document, list, before []string) (lead string) {
 		d.Notes = append(d.Notes, document.Remark{Label: "not built", Text: "for " + text.Count(more, "more reason")})
 	}
 	if len(list) > 0 {
-		lead = fmt.Sprintf("; %s not built", text.Count(len(list), "kustomization"))
+		lead = fmt.Sprintf("; %s not built", text.Count(len(list), "root"))
 	}
 	if n := len(before); n > 0 {
 		d.Notes = append(d.Notes, document.Remark{Label: "not built", Text: fmt.Sprintf("before as now, with equal "+
-			"files: %s, such as %s", text.Count(n, "kustomization"), before[0])})
+			"files: %s, such as %s", text.Count(n, "root"), before[0])})
 		lead += fmt.Sprintf("; %d not built before as now", n)
 	}
 	return lead

@@ -78,7 +78,7 @@ func lacking(files, operators, kustomizations int) string {
 	var parts []string
 	for i, n := range []int{files, operators, kustomizations} {
 		if n > 0 {
-			parts = append(parts, text.Count(n, []string{"file", "operator", "kustomization"}[i]))
+			parts = append(parts, text.Count(n, []string{"file", "operator", "root"}[i]))
 		}
 	}
 	if len(parts) == 0 {

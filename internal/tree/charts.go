@@ -187,8 +187,8 @@ func (x *explorer) fluxRelease(o *manifest.Object, spec map[string]any) ([]targe
 		r.Hooks = charts.None
 	}
 	r.values = func(x *explorer, to *charts.Release) error { return x.fluxValues(o, spec, files, to) }
-	return []target{{by: o, field: field, dir: dir, address: address, chart: r, namespace: namespace, namespaceAt: at,
-		elsewhere: spec["kubeConfig"] != nil}}, nil
+	return []target{{by: o, field: field, dir: dir, address: address, revision: olm.Text(ref["name"]), chart: r,
+		namespace: namespace, namespaceAt: at, elsewhere: spec["kubeConfig"] != nil}}, nil
 }
 
 // fluxValues adds the values of a HelmRelease (fluxcd/pkg: chartutil/values.go, ChartValuesFromReferences).

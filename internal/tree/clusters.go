@@ -342,6 +342,18 @@ func (t *Tree) Clusters(like *Tree) (list []Cluster) {
 	return list
 }
 
+// Dropped reports whether nothing applies the roots of a cluster, and engines do so in another tree: they are not new
+// there, nor gone.
+func (t *Tree) Dropped(c Cluster, other *Tree) bool {
+	in := t.in(other)
+	applied := lists.Set(lists.Filter(other.Roots, func(r Root) bool { return r.by != nil }),
+		func(r Root) string { rel, _ := other.Rel(r.Name); return rel })
+	return !slices.ContainsFunc(t.Roots, func(r Root) bool {
+		rel, _ := t.Rel(r.Name)
+		return in(r) == c.Rel && (r.by != nil || !applied[rel])
+	})
+}
+
 // in returns the cluster of each root, relative to the path of Read.
 func (t *Tree) in(like *Tree) func(Root) string {
 	var dirs []string

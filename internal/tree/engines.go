@@ -38,6 +38,7 @@ type target struct {
 	field     string // of by, that names it
 	dir       string // absolute
 	address   string // of the repository that has it; "" if it is not known
+	revision  string // of the repository, or the source that has it
 	options   kustomization.Options
 	elsewhere bool // by is in another cluster, or it is not known
 	// destination is that cluster; empty if it is not known
@@ -48,6 +49,14 @@ type target struct {
 	chart       *release       // if the directory has a chart; nil: it cannot be one
 	plain       *plainOptions  // how Argo CD reads a directory of manifests; nil for Flux
 	postBuild   *substitutions // nil for none
+}
+
+// repository returns what targets of one revision of a repository have in common; "" if it is not known.
+func (t target) repository() string {
+	if t.address == "" {
+		return ""
+	}
+	return repos.Normal(t.address) + " " + t.revision
 }
 
 // plainOptions are the field directory of a source of Argo CD (argoproj/argo-cd: ApplicationSourceDirectory).
@@ -172,6 +181,7 @@ func (x *explorer) argoTarget(s *argoSource) (*target, *manifest.Error) {
 	}
 	directory := olm.Mapping(s.value["directory"])
 	return &target{by: o, field: field, dir: s.dir, address: s.address(), chart: s.release(chart != ""),
+		revision: cmp.Or(olm.Text(s.value["targetRevision"]), "HEAD"),
 		plain: &plainOptions{directory["recurse"] == true, olm.Text(directory["include"]),
 			olm.Text(directory["exclude"])},
 		options: kustomization.Options{By: s.by,
@@ -311,8 +321,9 @@ func (x *explorer) fluxTargets(o *manifest.Object, spec map[string]any) ([]targe
 		return nil, []*manifest.Error{x.repos.Missing(o.Errorf("spec.sourceRef.kind",
 			"the source of a Kustomization of Flux is no GitRepository"), address)}
 	}
-	t := target{by: o, field: "spec.path", address: address, elsewhere: spec["kubeConfig"] != nil,
-		options: kustomization.Options{By: o, Generate: true}, postBuild: substitutionsOf(o, spec)}
+	t := target{by: o, field: "spec.path", address: address, revision: olm.Text(ref["name"]),
+		elsewhere: spec["kubeConfig"] != nil,
+		options:   kustomization.Options{By: o, Generate: true}, postBuild: substitutionsOf(o, spec)}
 	var err *manifest.Error
 	// "flux bootstrap" makes the source flux-system of the repository itself.
 	if t.dir, err = x.dirOf(o, t.field, address, olm.Text(spec["path"])); err != nil && ref["name"] == "flux-system" {

@@ -3,6 +3,7 @@ package tree
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/regular"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree/kustomization"
 	"github.com/olmgen/olmgen/internal/whole"
@@ -28,8 +30,9 @@ type node struct {
 
 	later  *kustomization.Kustomization // that is the same in another tree, and waits
 	beside string                       // what it is built of beside files, if these are the same there
-	target target
-	placed [][]*manifest.Object // objects, where they are of several clusters
+	target target                       // that waits, or that is not there
+	absent bool                         // the directory of the target is not there
+	placed [][]*manifest.Object         // objects, where they are of several clusters
 
 	asked    bool             // a path of Read
 	from     *node            // whose objects it was found by; nil for none
@@ -65,6 +68,8 @@ type explorer struct {
 
 	substituted *budget.Meter // what variables make
 
+	here map[string]bool // repositories that the tree has a directory of, with the revision
+
 	compared map[string]fileState          // by absolute paths
 	built    map[string][]*manifest.Object // by what nodes are built of beside files
 }
@@ -79,7 +84,7 @@ func (a *applied) explore(t *Tree, plain []*manifest.Object) *explorer {
 	x := &explorer{applied: a, tree: t, plain: plain, byKey: map[nodeKey]*node{}, replaced: map[string]bool{},
 		substituted: budget.NewMeter(budget.Tree), taken: map[string]bool{}, said: map[string]bool{},
 		variants: map[string]int{}, byName: map[named][]*manifest.Object{}, compared: map[string]fileState{},
-		built: map[string][]*manifest.Object{}}
+		built: map[string][]*manifest.Object{}, here: map[string]bool{}}
 	x.defined(plain)
 	x.keep(plain)
 	for _, k := range a.roots {
@@ -96,7 +101,7 @@ func (a *applied) explore(t *Tree, plain []*manifest.Object) *explorer {
 			x.follow(o, x.nodes[i])
 		}
 	}
-	x.nodes = slices.DeleteFunc(x.nodes, func(n *node) bool { return !x.alive(n) })
+	x.nodes = slices.DeleteFunc(x.nodes, func(n *node) bool { return !x.alive(n) || n.absent && !x.lacks(n) })
 	for _, n := range x.nodes {
 		x.variants[n.dir]++
 	}
@@ -118,12 +123,7 @@ func (x *explorer) follow(o *manifest.Object, parent *node) {
 			return
 		}
 		n := x.apply(t, parent)
-		switch {
-		case n == nil:
-			continue
-		case n.by == nil:
-			n.by = o
-		}
+		n.by = cmp.Or(n.by, o)
 		switch {
 		case t.elsewhere && t.destination != "":
 			n.clusters = append(n.clusters, x.label(t.destination))
@@ -137,7 +137,7 @@ func (x *explorer) follow(o *manifest.Object, parent *node) {
 	}
 }
 
-// apply returns the root of a target, or nil if it is not here.
+// apply returns the root of a target.
 func (x *explorer) apply(t target, from *node) *node {
 	real, err := regular.Inside(x.repos.Limit(t.dir, x.top), t.dir)
 	info := os.FileInfo(nil)
@@ -145,9 +145,11 @@ func (x *explorer) apply(t target, from *node) *node {
 		info, err = os.Stat(real)
 	}
 	if err != nil || !info.IsDir() {
-		x.say(x.repos.Missing(t.by.Errorf(t.field, "the path is not in this repository"), t.address))
-		return nil
+		n := &node{name: x.name(t.dir), dir: t.dir, target: t, absent: true}
+		x.nodes = append(x.nodes, n)
+		return n
 	}
+	x.here[t.repository()] = t.address != "" && x.repos.Dir(t.address) == ""
 	x.replaced[real] = true
 	key := nodeKey{dir: real, namespace: t.namespace}
 	if t.postBuild != nil {
@@ -161,6 +163,36 @@ func (x *explorer) apply(t target, from *node) *node {
 		key.plain = *t.plain
 	}
 	return x.build(key, t, from)
+}
+
+// lacks reports whether this repository is the one that lacks the directory of a target, and notes that. It is if the
+// tree, or the one before it, has another directory of it; else the directory may be in another repository.
+func (x *explorer) lacks(n *node) bool {
+	t, in := n.target, n.target.repository()
+	if !x.here[in] && (x.options.Like == nil || !x.options.Like.explored.here[in]) {
+		x.say(x.repos.Missing(t.by.Errorf(t.field, "the path is not in this repository"), t.address))
+		return false
+	}
+	rel, _ := filepath.Rel(x.top, t.dir)
+	n.unknown = t.by.Errorf(t.field, "there is no directory %s", filepath.ToSlash(rel))
+	if near := nearest(x.top, filepath.ToSlash(rel)); near != "" {
+		n.unknown.Msg += ": the nearest is " + near
+	}
+	return true
+}
+
+// nearest returns the directory whose path is most likely meant; "" if none is close.
+func nearest(top, rel string) (near string) {
+	for segment := range strings.SplitSeq(rel, "/") {
+		entries, _ := os.ReadDir(filepath.Join(top, near)) // nothing is close to what is not readable
+		dirs := lists.Filter(entries, fs.DirEntry.IsDir)
+		name := text.Nearest(segment, lists.Map(dirs, fs.DirEntry.Name))
+		if name == "" {
+			return ""
+		}
+		near = path.Join(near, name)
+	}
+	return near
 }
 
 func (x *explorer) say(list ...*manifest.Error) {

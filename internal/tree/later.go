@@ -169,6 +169,9 @@ func Settle(old, now *Tree, texts ...string) {
 			}
 		}
 	}
+	absent := func(r Root) bool { return r.node != nil && r.node.absent }
+	lacks := lists.Set(lists.Filter(now.Roots, absent), now.key)
+	old.Roots = lists.Filter(old.Roots, func(r Root) bool { return !absent(r) || lacks[old.key(r)] }) // mended
 }
 
 // part has two trees take the same directories of plain manifests for roots.

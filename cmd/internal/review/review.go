@@ -320,7 +320,13 @@ func moved(list []ClusterPair, trees [2]*tree.Tree) []ClusterPair {
 			list[i].Sides[0], list[best].Sides[0] = list[best].Sides[0], nil
 		}
 	}
-	return slices.DeleteFunc(list, func(p ClusterPair) bool { return p.Sides[0] == nil && p.Sides[1] == nil })
+	return slices.DeleteFunc(list, func(p ClusterPair) bool {
+		if i := slices.Index(p.Sides[:], nil); i >= 0 {
+			c := p.Sides[1-i]
+			return c == nil || trees[1-i].Dropped(*c, trees[i])
+		}
+		return false
+	})
 }
 
 // Equal reports whether a cluster has the same objects on both sides.
