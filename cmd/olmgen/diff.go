@@ -188,6 +188,7 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (comparison, erro
 	}
 	f.catalogs.checked = true
 	options.Charts = tree.ChangedCharts(sides[0].tree, sides[1].tree)
+	options.Ignored = tree.Ignored(sides[0].tree, sides[1].tree)
 	for _, name := range tree.ChangedTemplates(sides[0].tree, sides[1].tree) {
 		say(cmd, findings.Note, "", "%s changes, and is not read: a template, or no YAML", name)
 	}
@@ -463,14 +464,14 @@ func (f *diffFlags) compareClusters(cmd *cobra.Command, sides [2]side, pairs []r
 	on review.TreeOptions, o compare.Options) (*compare.Reports, error) {
 	out := &compare.Reports{Old: sides[0].Name, New: sides[1].Name,
 		Clusters: []compare.ClusterReport{}, Unbuilt: o.Unbuilt, Before: o.Before,
-		Charts: o.Charts}
+		Charts: o.Charts, Ignored: o.Ignored}
 	for _, s := range sides {
 		if s.tree != nil {
 			out.Unread = append(out.Unread, s.tree.Unread()...)
 		}
 	}
-	out.Verdict = compare.Undecided(len(out.Unread), o.Undecided)
-	o.Unbuilt, o.Before, o.Charts, o.Undecided = nil, nil, nil, 0
+	out.Verdict = compare.Undecided(len(out.Unread)+len(out.Ignored), o.Undecided)
+	o.Unbuilt, o.Before, o.Charts, o.Ignored, o.Undecided = nil, nil, nil, nil, 0
 	first := true
 	for _, pair := range pairs {
 		if len(f.oldCatalogs) == 0 && pair.Equal() {

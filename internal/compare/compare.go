@@ -54,6 +54,8 @@ type Options struct {
 	Unbuilt, Before []string
 	// Charts are those that changed, and that nothing applies.
 	Charts []string
+	// Ignored are the files that the newer state has, and leaves out as the older one does not.
+	Ignored []string
 	// Chosen says that nobody gave the install mode of a bundle: a report says which one was judged.
 	Chosen bool
 	// Undecided is how many kustomizations could be built for one of the states only.
@@ -104,7 +106,7 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 		return nil, err
 	}
 	r.Unresolved, r.Unbuilt = append([]Unresolved{}, o.Unresolved...), o.Unbuilt
-	r.Before, r.Charts = o.Before, o.Charts
+	r.Before, r.Charts, r.Ignored = o.Before, o.Charts, o.Ignored
 	r.OLM = slices.Concat(unresolved(r.Unresolved), resolverConsequences(o.Said), r.OLM)
 	slices.SortStableFunc(r.OLM, func(a, b Consequence) int { return a.Severity.Rank() - b.Severity.Rank() })
 	r.Notes = append([]string{}, lists.Unique(slices.Concat(old.Permissions.Notes, now.Permissions.Notes))...)

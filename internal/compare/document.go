@@ -35,7 +35,7 @@ func (r *Report) document(above int) *document.Document {
 	lead := countText(all, false)
 	switch {
 	case len(all) > 0 || len(r.Unread) > 0:
-	case len(r.Unresolved)+len(r.Unbuilt)+len(r.Before)+len(r.Charts) > 0:
+	case len(r.Unresolved)+len(r.Unbuilt)+len(r.Before)+len(r.Charts)+len(r.Ignored) > 0:
 		lead = "no differences in what was looked at"
 	default:
 		lead = "no differences"
@@ -46,7 +46,7 @@ func (r *Report) document(above int) *document.Document {
 	if n := len(r.Unresolved); n > 0 {
 		lead += "; " + text.Count(n, "operator") + " unknown"
 	}
-	d.Lead = strings.TrimPrefix(lead, "; ") + unbuilt(d, r.Unbuilt, r.Before) + unapplied(r.Charts)
+	d.Lead = strings.TrimPrefix(lead, "; ") + unbuilt(d, r.Unbuilt, r.Before) + unapplied(r.Charts, r.Ignored)
 	first, more, below := r.overview(above + rows(0, d.Title+": "+d.Lead))
 	d.Sections[0], d.Notes = first, append(below, d.Notes...)
 	if more.Title != "" {

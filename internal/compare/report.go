@@ -46,6 +46,7 @@ type Report struct {
 	Unbuilt     []string           `json:"unbuilt,omitempty"` // kustomizations that could not be built, and why
 	Before      []string           `json:"before,omitempty"`  // the same, of both states with equal files
 	Charts      []string           `json:"charts,omitempty"`  // charts that changed, and that nothing applies
+	Ignored     []string           `json:"ignored,omitempty"` // files that are no longer looked at
 
 	About []string `json:"-"` // what Notes are about, wherever that stands
 

@@ -21,6 +21,7 @@ type Reports struct {
 	Unbuilt  []string        `json:"unbuilt,omitempty"` // kustomizations that could not be built, and why
 	Before   []string        `json:"before,omitempty"`  // the same, of both trees with equal files
 	Charts   []string        `json:"charts,omitempty"`  // charts that changed, and that nothing applies
+	Ignored  []string        `json:"ignored,omitempty"` // files that are no longer looked at
 	Unread   []string        `json:"unread,omitempty"`  // files that could not be read, and why
 	Verdict  string          `json:"verdict,omitempty"` // of what the reports do not know
 }
@@ -145,7 +146,7 @@ func (r *Reports) Document() *document.Document {
 		d.Lead += "; " + text.Count(n, "file") + " could not be read"
 		d.Notes = append(d.Notes, document.Remarks("not read", r.Unread)...)
 	}
-	d.Lead += unbuilt(d, r.Unbuilt, r.Before) + unapplied(r.Charts)
+	d.Lead += unbuilt(d, r.Unbuilt, r.Before) + unapplied(r.Charts, r.Ignored)
 	left := maxScreen - rows(0, d.Title+": "+d.Lead)
 	if r.Verdict != "" {
 		left -= rows(0, "verdict: "+r.Verdict)
@@ -180,13 +181,17 @@ func unbuilt(d *document.Document, list, before []string) (lead string) {
 	return lead
 }
 
-// unapplied returns what the lead says of charts that changed.
-func unapplied(charts []string) string {
-	if len(charts) == 0 {
-		return ""
+// unapplied returns what the lead says of charts that changed, and of files that are no longer looked at.
+func unapplied(charts, ignored []string) (lead string) {
+	if len(charts) > 0 {
+		lead = fmt.Sprintf("; %s that nothing here applies changed: %s", text.Count(len(charts), "chart"),
+			text.FirstOf(mostNamed, charts))
 	}
-	return fmt.Sprintf("; %s that nothing here applies changed: %s", text.Count(len(charts), "chart"),
-		text.FirstOf(mostNamed, charts))
+	if len(ignored) > 0 {
+		lead += fmt.Sprintf("; not looked at any more, as .olmgenignore says: %s",
+			text.FirstOf(mostNamed, ignored))
+	}
+	return lead
 }
 
 const (
@@ -208,6 +213,6 @@ func (r *Reports) Empty() bool {
 
 // Meets reports whether a report has what the trigger names.
 func (r *Reports) Meets(t Trigger) bool {
-	return t == AnyDifference && len(r.Charts) > 0 ||
+	return t == AnyDifference && len(r.Charts)+len(r.Ignored) > 0 ||
 		slices.ContainsFunc(r.Clusters, func(c ClusterReport) bool { return c.Report.Meets(t) })
 }

@@ -73,7 +73,7 @@ func (r *Report) Meets(t Trigger) bool {
 	}
 	switch t {
 	case AnyDifference:
-		return !r.Empty() || len(r.Charts) > 0
+		return !r.Empty() || len(r.Charts)+len(r.Ignored) > 0
 	case AnyError:
 		return r.worst() == findings.Error
 	case AnyWarning:

@@ -20,7 +20,7 @@ import (
 // verdict returns what a person decides, in one line. It is empty if there is nothing to decide.
 func (r *Report) verdict(pairs []pair) string {
 	changed := lists.Count(r.Unresolved, func(u Unresolved) bool { return u.Changed })
-	parts := filled([]string{lacking(len(r.Unread), changed, r.undecided)})
+	parts := filled([]string{lacking(len(r.Unread)+len(r.Ignored), changed, r.undecided)})
 	conditions := r.conditions()
 	warnings := r.attention()
 	olm := ""
@@ -50,7 +50,7 @@ func (r *Report) verdict(pairs []pair) string {
 	case len(warnings) > 0:
 		parts = append(parts, then+"accept after a look at "+text.And(warnings))
 	case r.Empty() || len(r.Unread) > 0 || r.worst() != findings.Info:
-	case len(r.Unresolved)+len(r.Unbuilt)+len(r.Before)+len(r.Charts) > 0:
+	case len(r.Unresolved)+len(r.Unbuilt)+len(r.Before)+len(r.Charts)+len(r.Ignored) > 0:
 		parts = append(parts, "nothing in what was looked at speaks against it: no error, no warning")
 	default:
 		parts = append(parts, "nothing speaks against it: no error, no warning")

@@ -78,7 +78,7 @@ func apply(ctx context.Context, files []file, paths []string, o Options) *applie
 	a.repos.Give = o.RepoOption
 	for _, p := range paths {
 		if real, err := realPath(p); err == nil && p != Stdin {
-			a.paths = append(a.paths, given{p, real, inside(cmp.Or(o.Top, repository(real)), real)})
+			a.paths = append(a.paths, given{p, real, inside(o.repository(real), real)})
 			a.names = append(a.names, o.name(p, "."))
 		}
 	}
@@ -208,7 +208,7 @@ func inside(top, real string) string {
 	if top == "" {
 		return ""
 	}
-	rel, err := filepath.Rel(resolved(top), real)
+	rel, err := filepath.Rel(top, real)
 	if err != nil || !filepath.IsLocal(rel) {
 		return ""
 	}

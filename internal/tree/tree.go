@@ -90,6 +90,8 @@ type Tree struct {
 	Configs   []Chart           // RenderConfigs: files that are rendered to others
 	Templated []*manifest.Error // what is applied and not known: templates of controllers, charts, other repositories
 
+	excluder   excluder
+	ignored    []string // files and directories that it leaves out, absolute
 	explored   *explorer
 	references []string // directories of kube-compare
 	left       []Chart  // files that were not read
@@ -113,10 +115,11 @@ type Skipped struct {
 // files yield the same Tree, whatever the number of workers.
 func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
 	o.Plain = o.Plain || o.Strict
-	files, failed := find(paths, o)
+	w, failed := walk(paths, o)
 	if len(failed) > 0 && !o.Partial {
 		return nil, failed[0]
 	}
+	files := w.files
 	roots := apply(ctx, files, paths, o)
 	files = slices.DeleteFunc(files, func(f file) bool { // what a kustomization builds of it is read
 		return roots.builder != nil && f.path != Stdin && roots.reached[absolute(f.path)]
@@ -137,6 +140,7 @@ func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
 		return nil, manifest.OverLimit(&manifest.Error{File: strings.Join(paths, ", "), Msg: over})
 	}
 	t := collect(files, results)
+	t.excluder, t.ignored = w.excluder, w.ignored
 	if o.Other != "" && o.Like == nil {
 		t.read = map[[sha256.Size]byte][]*manifest.Document{}
 		for _, r := range results {

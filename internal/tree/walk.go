@@ -27,17 +27,25 @@ type walker struct {
 	roots []string        // directories, with symbolic links resolved
 	seen  map[string]bool // files, with symbolic links resolved
 	links []int           // indexes of the files that are symbolic links
+
+	ignored []string // files and directories that patterns leave out, absolute
 }
 
 // find lists the files to read, each once. The errors are those of paths that are not readable.
 func find(paths []string, o Options) (files []file, failed []error) {
-	w := &walker{Options: o, seen: map[string]bool{}}
+	w, failed := walk(paths, o)
+	return w.files, failed
+}
+
+func walk(paths []string, o Options) (w *walker, failed []error) {
+	w = &walker{Options: o, seen: map[string]bool{}}
 	for _, p := range paths {
 		if err := w.path(p); err != nil {
 			failed = append(failed, err)
 		}
 	}
-	return w.settleLinks(), failed
+	w.files = w.settleLinks()
+	return w, failed
 }
 
 // path adds the files of a path of Read: the standard input, a file, or a directory with what is below it.
@@ -63,13 +71,21 @@ func (w *walker) path(p string) error {
 		return nil
 	}
 	w.roots = append(w.roots, real)
-	if err := w.above(real, p); err != nil {
+	if err := w.above(w.repository(real), real, p); err != nil {
 		return err
 	}
 	if err := w.excluder.add(real, "", w.Exclude); err != nil {
 		return err
 	}
 	return w.dir(p, real)
+}
+
+// repository returns the directory of the repository that a directory is in, without symbolic links.
+func (o Options) repository(real string) string {
+	if o.Top != "" {
+		return resolved(o.Top)
+	}
+	return repository(real)
 }
 
 func name(p string) string { return filepath.ToSlash(filepath.Clean(p)) }
@@ -104,8 +120,8 @@ func (w *walker) dir(root, real string) error {
 		switch {
 		case inside == ".":
 			return w.enter(p, f.name)
-		case len(w.patterns) > 0 && gitignore.NewMatcher(w.patterns).Match(segments(p), entry.IsDir()),
-			w.Strict && strings.HasPrefix(entry.Name(), "."):
+		case w.excludes(p, entry.IsDir()), w.Strict && strings.HasPrefix(entry.Name(), "."):
+			w.ignored = append(w.ignored, p)
 			if entry.IsDir() {
 				return filepath.SkipDir
 			}
@@ -213,11 +229,31 @@ func Files(paths []string) (FileList, error) {
 	return files, nil
 }
 
-// ignoreFile has patterns of files and directories to leave out, as .gitignore.
-const ignoreFile = ".olmgenignore"
+// IgnoreFile is a file with patterns of files and directories to leave out, as .gitignore.
+const IgnoreFile = ".olmgenignore"
 
 // excluder decides which files and directories are left out. Its patterns are about absolute paths.
 type excluder struct{ patterns []gitignore.Pattern }
+
+func (e *excluder) excludes(abs string, dir bool) bool {
+	return len(e.patterns) > 0 && gitignore.NewMatcher(e.patterns).Match(segments(abs), dir)
+}
+
+// Ignored returns the files that patterns leave out of the newer of two trees, and would not of the older one. A tree
+// may be nil.
+func Ignored(old, now *Tree) (names []string) {
+	if old == nil || now == nil {
+		return nil
+	}
+	files := slices.Concat(lists.Map(now.ignored, regular.Files)...)
+	for _, file := range lists.Filter(files, hasObjects) {
+		rel, err := filepath.Rel(now.base, file)
+		if err == nil && !old.excluder.excludes(filepath.Join(old.base, rel), false) {
+			names = append(names, filepath.ToSlash(rel))
+		}
+	}
+	return names
+}
 
 func segments(abs string) []string { return strings.Split(filepath.ToSlash(abs), "/") }
 
@@ -241,7 +277,7 @@ func (e *excluder) add(dir, file string, lines []string) error {
 }
 
 func (e *excluder) enter(dir, as string) error {
-	file := filepath.Join(dir, ignoreFile)
+	file := filepath.Join(dir, IgnoreFile)
 	in, err := regular.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -258,17 +294,16 @@ func (e *excluder) enter(dir, as string) error {
 	for scanner := bufio.NewScanner(bytes.NewReader(data)); scanner.Scan(); {
 		lines = append(lines, scanner.Text())
 	}
-	return e.add(dir, name(filepath.Join(as, ignoreFile)), lines)
+	return e.add(dir, name(filepath.Join(as, IgnoreFile)), lines)
 }
 
 // above reads the ignore files of the directories from the repository down to one.
-func (e *excluder) above(dir, as string) error {
-	top := repository(dir)
-	if top == "" || dir == top {
+func (e *excluder) above(top, dir, as string) error {
+	if top == "" || dir == top || !regular.Below(top, dir) {
 		return nil
 	}
 	up := filepath.Dir(dir)
-	if err := e.above(up, filepath.Join(as, "..")); err != nil {
+	if err := e.above(top, up, filepath.Join(as, "..")); err != nil {
 		return err
 	}
 	return e.enter(up, filepath.Join(as, ".."))

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -84,9 +85,10 @@ func (r *Repository) Has(rev string) (bool, error) {
 	return err == nil, nil
 }
 
-// Checkout writes the path, or with whole everything, of a revision into an empty directory. It returns where it is.
+// Checkout writes the path, or with whole everything, of a revision into an empty directory, and the files with a name
+// that the directories above have. It returns where the path is.
 // Equal files of all revisions are one file with several names: whoever writes to one writes to all.
-func (r *Repository) Checkout(rev, dir string, whole bool) (string, error) {
+func (r *Repository) Checkout(rev, dir string, whole bool, above string) (string, error) {
 	tree, err := r.tree(rev)
 	if err != nil {
 		return "", err
@@ -111,6 +113,16 @@ func (r *Repository) Checkout(rev, dir string, whole bool) (string, error) {
 	}
 	if err := w.write(at, to, 0); err != nil {
 		return "", r.broken(rev, err)
+	}
+	for up := r.in; !whole && up != "."; {
+		up = path.Dir(up)
+		at, err := r.lookUp(tree, path.Join(up, above))
+		if err == nil {
+			err = w.write(at, filepath.Join(dir, filepath.FromSlash(up), above), 0)
+		}
+		if err != nil && !errors.Is(err, errNoEntry) {
+			return "", r.broken(rev, err)
+		}
 	}
 	return target, nil
 }

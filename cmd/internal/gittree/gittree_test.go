@@ -109,7 +109,7 @@ func TestCheckout(t *testing.T) {
 			t.Fatal(err)
 		}
 		to := t.TempDir()
-		at, err := r.Checkout(c.rev, to, c.whole)
+		at, err := r.Checkout(c.rev, to, c.whole, ".olmgenignore")
 		if err != nil {
 			t.Errorf("%s of %s: %v", c.path, c.rev, err)
 			continue
@@ -180,7 +180,7 @@ func TestErrors(t *testing.T) {
 	} {
 		r, err := Open(c.path)
 		if err == nil {
-			_, err = r.Checkout(c.rev, t.TempDir(), false)
+			_, err = r.Checkout(c.rev, t.TempDir(), false, ".olmgenignore")
 		}
 		var hint interface{ Hint() string }
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -219,7 +219,7 @@ func TestLinkedWorkTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	to := t.TempDir()
-	if _, err := r.Checkout("HEAD", to, false); err != nil {
+	if _, err := r.Checkout("HEAD", to, false, ".olmgenignore"); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := content(t, to), "a/sub/z=z a/x=1"; got != want {
@@ -249,7 +249,7 @@ func TestAlternates(t *testing.T) {
 			t.Fatal(err)
 		}
 		to := t.TempDir()
-		if _, err := r.Checkout(headOf(t, dir).Hash.String()[:9], to, false); err != nil {
+		if _, err := r.Checkout(headOf(t, dir).Hash.String()[:9], to, false, ".olmgenignore"); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		} else if got, want := content(t, to), "a/sub/z=z a/x=2 b/y=y"; got != want {
 			t.Errorf("%s: %q, want %q", c.name, got, want)
@@ -266,7 +266,7 @@ func TestLostAlternate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = r.Checkout("HEAD", t.TempDir(), false)
+	_, err = r.Checkout("HEAD", t.TempDir(), false, ".olmgenignore")
 	if err == nil || !strings.Contains(err.Error(), "borrows objects from /nonexistent/objects, which is not there") {
 		t.Errorf("the error is %v", err)
 	}
@@ -289,7 +289,7 @@ func TestAbsent(t *testing.T) {
 		t.Fatal(err)
 	}
 	to := t.TempDir()
-	if _, err := r.Checkout("HEAD", to, false); err != nil {
+	if _, err := r.Checkout("HEAD", to, false, ".olmgenignore"); err != nil {
 		t.Fatal(err)
 	}
 	if why := regular.Missing(filepath.Join(to, "a/x")); !strings.Contains(why, "partial clone") {

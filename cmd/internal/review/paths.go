@@ -160,10 +160,10 @@ func Checkout(name, oldRev, newRev string) (sides [2]Revision, remove func(), er
 			continue
 		}
 		root := filepath.Join(dir, fmt.Sprint(i))
-		at, err := repo.Checkout(rev, root, looksDeclared(name))
+		at, err := repo.Checkout(rev, root, looksDeclared(name), tree.IgnoreFile)
 		if err == nil && buildsOnOthers(at) {
 			if err = os.RemoveAll(root); err == nil {
-				at, err = repo.Checkout(rev, root, true)
+				at, err = repo.Checkout(rev, root, true, tree.IgnoreFile)
 			}
 		}
 		if err != nil {
