@@ -285,9 +285,10 @@ func ClusterPairs(trees [2]*tree.Tree) (list []ClusterPair) {
 	if trees[0] == nil || trees[1] == nil {
 		return list
 	}
-	if len(list) == 2 && list[0].Sides[0] == nil && list[1].Sides[1] == nil && (list[0].Rel == "." || list[1].Rel == ".") {
-		list[0].Sides[0] = list[1].Sides[0] // each is of one cluster, and one does not say which
-		return list[:1]
+	if len(list) == 2 && list[0].Sides[0] == nil && list[1].Sides[1] == nil {
+		if now, old := list[0], list[1]; now.Rel == "." || old.Rel == "." { // one does not say which cluster it is
+			return []ClusterPair{{Rel: now.Rel, Sides: [2]*tree.Cluster{old.Sides[0], now.Sides[1]}}}
+		}
 	}
 	return moved(list, trees)
 }
