@@ -47,7 +47,7 @@ type Options struct {
 	Phases bool
 	// Approval says that somebody approves the InstallPlan.
 	Approval bool
-	// Unresolved are the objects of the newer state that hand an operator over to OLM, and whose operator is not known.
+	// Unresolved are the objects that hand an operator over to OLM, and whose operator is not known.
 	Unresolved []Unresolved
 	// Unbuilt are the kustomizations of the two states that could not be built, and why; Before those that are the same
 	// in both, with files that cannot be read in either.

@@ -12,6 +12,7 @@ import (
 	_ "embed"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/compare/change"
 	"github.com/olmgen/olmgen/internal/compare/crds"
 	"github.com/olmgen/olmgen/internal/permissions"
@@ -109,7 +110,7 @@ type Rename struct {
 // CRD is a finding about a CustomResourceDefinition.
 type CRD = crds.Finding
 
-// Unresolved is an object of the newer release that hands an operator over to OLM, and whose operator is not known.
+// Unresolved is an object that hands an operator over to OLM, and whose operator is not known.
 type Unresolved struct {
 	Object  string `json:"object"` // kind namespace/name
 	Message string `json:"message"`
@@ -125,6 +126,11 @@ type Consequence = upgrade.Consequence
 // Empty reports whether the releases do not differ.
 func (r *Report) Empty() bool {
 	return len(r.Permissions)+len(r.Users)+len(r.CRDs)+len(r.Workloads)+len(r.Identity)+len(r.OLM)+len(r.Unread) == 0
+}
+
+// Unknown counts the operators that are not known and whose Subscription or ClusterExtension changed.
+func (r *Report) Unknown() int {
+	return lists.Count(r.Unresolved, func(u Unresolved) bool { return u.Changed })
 }
 
 // Missing returns which files could not be read, and why.

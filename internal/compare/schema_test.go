@@ -47,7 +47,7 @@ var schema = schematest.Schema{
 		"Report.identity":      "What operators say of themselves, the worst first",
 		"Report.olm":           "What OLM would do about the upgrade",
 		"Report.unread":        "Files that could not be read, and why. The command fails then",
-		"Report.unresolved":    "Objects of the newer release that hand an operator over to OLM, and whose operator is not known",
+		"Report.unresolved":    "Objects that hand an operator over to OLM, and whose operator is not known",
 		"Unresolved.object":    "kind namespace/name",
 		"Unresolved.message":   "Why the operator is not known",
 		"Unresolved.changed":   "It, its OperatorGroup, its catalog or what is known of it is not as in the older release",

@@ -19,8 +19,7 @@ import (
 
 // verdict returns what a person decides, in one line. It is empty if there is nothing to decide.
 func (r *Report) verdict(pairs []pair) string {
-	changed := lists.Count(r.Unresolved, func(u Unresolved) bool { return u.Changed })
-	parts := filled([]string{lacking(len(r.Unread)+len(r.Ignored), changed, r.undecided)})
+	parts := filled([]string{lacking(len(r.Unread)+len(r.Ignored), r.Unknown(), r.undecided)})
 	conditions := r.conditions()
 	warnings := r.attention()
 	olm := ""

@@ -135,7 +135,9 @@ func (c *prediction) resolution(tree *resolve.Cluster, catalogs Catalogs) *resol
 		switch u := r.unknown(s); {
 		case u == nil:
 			r.subs[s.Namespace], r.known[s] = append(r.subs[s.Namespace], s), true
-		case ofSubscription(s, csvs[s.Namespace]) == nil:
+		case ofSubscription(s, csvs[s.Namespace]) != nil:
+			c.unforeseen = append(c.unforeseen, *u)
+		default:
 			hint := ""
 			if u.OfCatalog = u.OfCatalog && r.content(s) == nil; u.OfCatalog {
 				hint = passCatalog
@@ -195,9 +197,6 @@ type Update struct {
 	from catalog.Choice // has no Bundle if the catalog does not have it
 }
 
-// InstallsNothing begins why an operator is unknown that OLM does not install.
-const InstallsNothing = "OLM installs nothing: "
-
 // Unknown is an object that hands an operator over to OLM, and why nobody can say which one OLM installs.
 type Unknown struct {
 	Object    *manifest.Object
@@ -205,6 +204,14 @@ type Unknown struct {
 	OfCatalog bool // the content of its catalog is not known
 	Unread    bool // the bundle cannot be read
 	Disputed  bool // two roots of the cluster differ: no catalog makes it known
+	Nothing   bool // OLM installs nothing: that is known
+}
+
+// beginsNothing begins why nothing is installed.
+const beginsNothing = "OLM installs nothing: "
+
+func installsNothing(o *manifest.Object, why string) Unknown {
+	return Unknown{Object: o, Why: beginsNothing + why, Nothing: true}
 }
 
 // resolve predicts what OLM does with a namespace.
@@ -229,8 +236,8 @@ func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
 			}
 			r.stuck[sub] = true
 			if !r.installed(sub) {
-				r.prediction.unknown = append(r.prediction.unknown, Unknown{Object: sub.Object, Why: InstallsNothing +
-					"its status names " + s.CurrentCSV + ", which is not there"})
+				r.prediction.unknown = append(r.prediction.unknown, installsNothing(sub.Object,
+					"its status names "+s.CurrentCSV+", which is not there"))
 			}
 		}
 	}
@@ -238,8 +245,8 @@ func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
 		for _, m := range result.Waiting.Subscriptions {
 			if s := r.sub(ns, m.Name); s != nil && m.From == "" && !r.installed(s) {
 				names := lists.Map(result.Waiting.CSVs, func(c resolve.Planned) string { return c.Name })
-				r.prediction.unknown = append(r.prediction.unknown, Unknown{Object: s.Object, Why: InstallsNothing +
-					"no OperatorPolicy approves the InstallPlan of " + strings.Join(names, ", ")})
+				r.prediction.unknown = append(r.prediction.unknown, installsNothing(s.Object,
+					"no OperatorPolicy approves the InstallPlan of "+strings.Join(names, ", ")))
 			}
 		}
 	}
@@ -249,7 +256,7 @@ func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
 		if result.Outcome == resolve.Unknown {
 			why = fmt.Sprintf("without %s, whose content is not known: %s", text.And(state.Hidden()), why)
 		}
-		r.installsNothing(ns, why)
+		r.installsNothing(ns, why, result.Outcome != resolve.Unknown)
 	}
 	steps := result.Steps
 	if result.Waiting != nil && !result.ByPolicy { // the tree asks for it, if no OperatorPolicy says what is approved
@@ -267,7 +274,7 @@ func (r *resolution) prepare(state *resolve.State) bool {
 	r.complete(state)
 	if state.OperatorGroups != 1 {
 		r.unknownCSV[ns] = true // OLM does not resolve, which is a finding about the group
-		r.installsNothing(ns, fmt.Sprintf("its namespace has %s", text.Count(state.OperatorGroups, "OperatorGroup")))
+		r.installsNothing(ns, "its namespace has "+text.Count(state.OperatorGroups, "OperatorGroup"), true)
 		return false
 	}
 	return true
@@ -295,11 +302,13 @@ func (r *resolution) begin(state *resolve.State) string {
 	return ""
 }
 
-// installsNothing notes the Subscriptions of a namespace that have no operator, and get none.
-func (r *resolution) installsNothing(namespace, why string) {
+// installsNothing notes the Subscriptions of a namespace that have no operator, and get none, as far as that is known.
+func (r *resolution) installsNothing(namespace, why string, known bool) {
 	for _, s := range r.subs[namespace] {
 		if !r.installed(s) {
-			r.prediction.unknown = append(r.prediction.unknown, Unknown{Object: s.Object, Why: InstallsNothing + why})
+			u := installsNothing(s.Object, why)
+			u.Nothing = known
+			r.prediction.unknown = append(r.prediction.unknown, u)
 		}
 	}
 }

@@ -83,20 +83,27 @@ func orphaned(before, after *Report) (list []findings.Finding) {
 	named := lists.Set(after.Subscriptions, func(s SubscriptionState) string { return s.Namespace + "/" + s.Name })
 	holds := func(s SubscriptionState) string { return s.Namespace + "/" + s.InstalledCSV }
 	held := lists.Set(after.Subscriptions, holds)
+	unknown := lists.Set(lists.Filter(before.Unknown, func(u Unknown) bool { return !u.Nothing }),
+		func(u Unknown) *manifest.Object { return u.Object })
 	for _, s := range before.Subscriptions {
 		csv, there := remaining[holds(s)]
-		if s.InstalledCSV == "" || !there || held[holds(s)] ||
-			csv.Phase == string(v1alpha1.CSVPhaseReplacing) || csv.Phase == string(v1alpha1.CSVPhaseDeleting) {
+		stays, deleted := "ClusterServiceVersion "+holds(s), !named[s.Namespace+"/"+s.Name]
+		switch {
+		case deleted && unknown[s.object]:
+			if before.hasNamespace(s.Namespace) && !after.hasNamespace(s.Namespace) {
+				continue
+			}
+			stays = "what OLM has installed for it, a ClusterServiceVersion,"
+		case s.InstalledCSV == "" || !there || held[holds(s)] ||
+			csv.Phase == string(v1alpha1.CSVPhaseReplacing) || csv.Phase == string(v1alpha1.CSVPhaseDeleting):
 			continue
 		}
 		message := "it asks for another operator now"
-		if !named[s.Namespace+"/"+s.Name] {
+		if deleted {
 			message = "it is deleted, and nothing else"
 		}
-		list = append(list, about(ruleStays, s.object, "%s: ClusterServiceVersion %s stays with its Deployments, "+
-			"permissions and CRDs, and nothing updates it any more; to remove the operator, delete the "+
-			"ClusterServiceVersion",
-			message, holds(s)))
+		list = append(list, about(ruleStays, s.object, "%s: %s stays with its Deployments, permissions and CRDs, and "+
+			"nothing updates it any more; to remove the operator, delete the ClusterServiceVersion", message, stays))
 	}
 	extensions := lists.Set(after.Extensions, func(e *PlayedExtension) string { return e.Name })
 	for _, e := range before.Extensions {
@@ -115,6 +122,21 @@ func orphaned(before, after *Report) (list []findings.Finding) {
 		}
 	}
 	return list
+}
+
+// Stays reports whether a finding is about an operator that stays when what asks for it goes.
+func Stays(f findings.Finding) bool { return f.Rule == ruleStays.ID }
+
+// Manual reports whether somebody approves the InstallPlans of a Subscription. Any other word than Manual means
+// Automatic (OLM: pkg/controller/operators/catalog/operator.go, syncResolvingNamespace).
+func Manual(subscription *manifest.Object) bool {
+	return olm.Get(subscription, "spec", "installPlanApproval") == string(v1alpha1.ApprovalManual)
+}
+
+func (r *Report) hasNamespace(name string) bool {
+	return slices.ContainsFunc(r.After, func(o *manifest.Object) bool {
+		return o.Kind == "Namespace" && o.Group() == "" && o.Name == name
+	})
 }
 
 func (v CSV) key() string { return v.Namespace + "/" + v.Name }

@@ -61,6 +61,8 @@ type Report struct {
 	Installs []Install // by namespace, in OLM's order: what OLM installs and the tree does not have
 	Updates  []Update  // in the same order: what OLM replaces
 	Unknown  []Unknown // in the order of the tree
+	// Unforeseen are Subscriptions whose operator is there, and of which nobody can say what OLM updates it to.
+	Unforeseen []Unknown
 
 	Extensions []*PlayedExtension // in the order of the tree
 
@@ -147,9 +149,10 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 		c.report(ruleRestless, findings.Warning,
 			&manifest.Error{Msg: "OLM never reaches a stable state with these objects"}, "")
 	}
-	r := &Report{Installs: c.installs, Unknown: c.unknown, Target: o.Target, Operators: c.operators,
-		Extensions: c.extensions, policies: c.Policies, objects: jsonCounts{Subscriptions: len(c.Subscriptions),
-			InstallPlans: len(c.InstallPlans), Sources: len(c.Sources)}}
+	r := &Report{Installs: c.installs, Unknown: c.unknown, Unforeseen: c.unforeseen, Target: o.Target,
+		Operators: c.operators, Extensions: c.extensions, policies: c.Policies,
+		objects: jsonCounts{Subscriptions: len(c.Subscriptions), InstallPlans: len(c.InstallPlans),
+			Sources: len(c.Sources)}}
 	played.leave(r)
 	played.judgeConversions()
 	played.judgeEach(r)

@@ -167,7 +167,7 @@ func (s *Scope) count(objects []*manifest.Object, r *Report, options Options) {
 	none := len(c.Sources)+len(c.ClusterCatalogs) == 0 && c.Others == nil
 	unclear, looked, counted := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, u := range r.Unknown {
-		unclear[world.Key(u.Object, options.Namespace)] = !strings.HasPrefix(u.Why, InstallsNothing)
+		unclear[world.Key(u.Object, options.Namespace)] = !u.Nothing
 	}
 	for _, e := range r.Extensions {
 		unclear[world.Key(e.object, options.Namespace)] = e.Unknown != ""

@@ -300,7 +300,7 @@ func rest(ctx context.Context, state *resolve.State, name string) (string, error
 	case subscriptionIn(state, name).InstalledCSV != "":
 		return "", nil
 	case result.Failure != nil:
-		return InstallsNothing + result.Failure.Text, nil
+		return beginsNothing + result.Failure.Text, nil
 	}
 	return "OLM installs nothing", nil
 }
@@ -411,7 +411,7 @@ func installsWhat(p *olm.OperatorPolicy) string {
 	case p.Idle() != "":
 		return ""
 	case p.Held:
-		return InstallsNothing + p.Mismatch
+		return beginsNothing + p.Mismatch
 	}
 	return p.Unknown
 }

@@ -129,8 +129,7 @@ func (c *prediction) judgeMismatch(p *olm.OperatorPolicy) {
 	level, what := findings.Warning, "its Subscription stays as it is"
 	if p.Held {
 		level, what = findings.Error, "it makes no OperatorGroup and no Subscription"
-		c.unknown = append(c.unknown, Unknown{Object: p.Stands(), Why: InstallsNothing + p.Object.Identity() + ": " +
-			p.Mismatch})
+		c.unknown = append(c.unknown, installsNothing(p.Stands(), p.Object.Identity()+": "+p.Mismatch))
 	}
 	c.note(rulePolicy, level, p.Object, "spec.operatorGroup", p.Mismatch+": "+what,
 		"keep one OperatorGroup, and name it in spec.operatorGroup, or leave that out")

@@ -42,6 +42,7 @@ type prediction struct {
 	lacking    map[string]string // why nobody knows what OLM does in a namespace: what it needs is not in the tree
 	unknownCSV map[string]bool   // namespaces with a Subscription whose CSV is unknown
 	unknown    []Unknown         // these Subscriptions
+	unforeseen []Unknown         // Report.Unforeseen
 	installs   []Install
 	plans      []installPlan      // by namespace, in OLM's order
 	played     []*InstallPlan     // those that were played

@@ -294,7 +294,8 @@ func (r *Report) Installed() (list []Extension, unknown []Unknown) {
 			list = append(list, *e.extension)
 		} else {
 			unknown = append(unknown, Unknown{Object: e.object, Disputed: e.disputed,
-				Why: cmp.Or(e.Unknown, "OLM v1 installs nothing: "+cmp.Or(e.Refused, "no catalog has "+e.Bundle))})
+				Nothing: e.Unknown == "" && e.Bundle == "",
+				Why:     cmp.Or(e.Unknown, "OLM v1 installs nothing: "+cmp.Or(e.Refused, "no catalog has "+e.Bundle))})
 		}
 	}
 	return list, unknown

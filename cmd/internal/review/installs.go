@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -147,7 +149,7 @@ func anyOf(list []*Subject) (*Subject, error) {
 			return first("csv " + c.Namespace + "/" + c.Name)
 		})...)
 		out.Unknown = append(out.Unknown, lists.Filter(s.Unknown, func(u Unknown) bool {
-			return first(fmt.Sprintf("unknown %q", u.key()))
+			return first("unknown " + u.key())
 		})...)
 		out.Shipped, out.remarks = append(out.Shipped, s.Shipped...), append(out.remarks, s.remarks...)
 		for _, texts := range []struct {
@@ -245,9 +247,11 @@ func planOf(predicted *predict.Report, in fit.Cluster) (list []Planned, unknown 
 	extensions, nobody := predicted.Installed()
 	list = slices.Concat(lists.Map(predicted.Installs, ofSubscription),
 		lists.Map(extensions, func(e predict.Extension) Planned { return ofExtension(e, in) }))
-	return list, lists.Map(slices.Concat(predicted.Unknown, nobody), func(u predict.Unknown) Unknown {
-		return Unknown{Object: u.Object, Why: u.Why, Disputed: u.Disputed}
-	})
+	return list, lists.Map(slices.Concat(predicted.Unknown, nobody), unknownOf)
+}
+
+func unknownOf(u predict.Unknown) Unknown {
+	return Unknown{Object: u.Object, Why: u.Why, Disputed: u.Disputed, Nothing: u.Nothing}
 }
 
 // assembled returns the subject with its parts, but for those of some objects.
@@ -457,6 +461,7 @@ type Unknown struct {
 	Why    string
 
 	Disputed bool // two roots of the cluster differ: no catalog makes it known
+	Nothing  bool // OLM installs nothing: that is known
 }
 
 // String returns a sentence.
@@ -474,7 +479,7 @@ func (s *Subject) unknown(u Unknown) {
 }
 
 // key is what two unknowns of one object and operator have in common.
-func (u Unknown) key() [2]string { return [2]string{u.Object.Identity(), u.Name} }
+func (u Unknown) key() string { return fmt.Sprintf("%s %q %t", u.Object.Identity(), u.Name, u.Nothing) }
 
 // unresolved returns what is unknown of a subject that is compared with an older one, or of the older one.
 func (s *Subject) unresolved(old *Subject) (out []compare.Unresolved) {
@@ -487,7 +492,6 @@ func (s *Subject) unresolved(old *Subject) (out []compare.Unresolved) {
 			File: u.Object.File, Line: u.Object.Line})
 	}
 	unknown := lists.Set(old.Unknown, Unknown.key)
-	known := lists.Set(s.parts, func(p Installed) string { return p.Object.Identity() })
 	before, after := old.deciders(), s.deciders()
 	around := map[string]bool{} // whether it is the same, by namespace
 	for _, u := range s.Unknown {
@@ -499,12 +503,39 @@ func (s *Subject) unresolved(old *Subject) (out []compare.Unresolved) {
 		add(u, !same || !around[ns] || !unknown[u.key()] ||
 			!slices.EqualFunc(before.own(u), after.own(u), world.Same), "")
 	}
+	unforeseen := lists.By(old.unforeseen, Unknown.key)
+	for _, u := range s.unforeseen {
+		was, is := unforeseen[u.key()]
+		if !is || moves(was.Object, u.Object) || !slices.EqualFunc(before.of(u), after.of(u), sameSpec) {
+			add(u, true, "")
+		}
+	}
+	asks := lists.Set(s.Unknown, func(u Unknown) string { return u.Object.Identity() })
+	stays := lists.Set(lists.Filter(s.said, predict.Stays), func(f findings.Finding) string { return f.Object })
 	for _, u := range old.Unknown {
-		if known[u.Object.Identity()] {
+		switch id := u.Object.Identity(); {
+		case u.Nothing || asks[id]:
+		case len(after.own(u)) > 0:
 			add(u, true, "not known in OLD: ")
+		case len(before.own(u)) > 0 && !stays[id]:
+			add(u, true, "it is deleted with all that OLM made of it: ")
 		}
 	}
 	return out
+}
+
+// moves reports whether a Subscription asks OLM for other updates than before.
+func moves(old, now *manifest.Object) bool {
+	for _, field := range []string{"name", "channel", "source", "sourceNamespace"} {
+		if !reflect.DeepEqual(olm.Get(old, "spec", field), olm.Get(now, "spec", field)) {
+			return true
+		}
+	}
+	return predict.Manual(old) && !predict.Manual(now)
+}
+
+func sameSpec(a, b *manifest.Object) bool {
+	return reflect.DeepEqual(olm.Get(a, "spec"), olm.Get(b, "spec"))
 }
 
 // deciders are the objects that decide which operators are installed, each list sorted.

@@ -79,7 +79,9 @@ func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
 	}
 	h.plan = lists.Filter(plan, func(p Planned) bool { return p.live != "" || keys[o.key(p.Object)] })
 	there := lists.Set(on.Objects, o.key)
-	unknown = lists.Filter(unknown, func(u Unknown) bool { key := o.key(u.Object); return keys[key] || !there[key] })
+	own := func(u Unknown) bool { key := o.key(u.Object); return keys[key] || !there[key] }
+	unknown = lists.Filter(unknown, own)
+	s.unforeseen = lists.Filter(lists.Map(h.report.Unforeseen, unknownOf), own)
 	installed, more, err := renderAll(ctx, h.plan, o)
 	if err != nil {
 		return nil, err

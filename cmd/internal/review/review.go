@@ -31,7 +31,8 @@ type Subject struct {
 	Operators []compare.Operator
 	Note      string // says how the subject differs from what was asked for; usually empty
 
-	Unknown []Unknown // what hands over operators that are not in the subject
+	Unknown    []Unknown // what hands over operators that are not in the subject
+	unforeseen []Unknown // Subscriptions whose operator is in the subject, and may be updated to any other
 
 	left    []*manifest.Object // what OLM leaves in the cluster when the next release does not have it
 	stay    []*manifest.Object // what OLM leaves of the older one
@@ -174,7 +175,7 @@ func Compare(ctx context.Context, old, new *Subject, names [2]string, o compare.
 // its notes. One that the other side has too is said of the newer side, and not at all if it is what an object stands
 // for.
 func (s *Subject) without(other *Subject, newer bool) *Subject {
-	out := *s.assembled(other.Unknown)
+	out := *s.assembled(lists.Filter(other.Unknown, func(u Unknown) bool { return !u.Nothing }))
 	key := func(r remark) string { return r.key }
 	said, stands := lists.Set(other.remarks, key), lists.Set(lists.Map(other.parts, Installed.remark), key)
 	if newer {
