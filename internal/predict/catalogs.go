@@ -529,7 +529,7 @@ func (c *prediction) addFrom(ctx context.Context, p Install) error {
 	if err != nil {
 		return err
 	}
-	if _, fault := c.makes(o, p.sub); fault != nil {
+	if _, fault := c.makes(o, p); fault != nil {
 		return fault
 	}
 	return nil

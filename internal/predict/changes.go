@@ -22,13 +22,13 @@ import (
 var outcomes = []findings.Rule{ruleSeveralGroups, ruleNoGroup, ruleAccount, ruleTargets, ruleSource, ruleDisabled,
 	rulePolicy, ruleDeployment, ruleFailed, ruleIgnored, ruleWaiting, ruleReplaced, rulePlanFails, ruleCopied,
 	ruleExtension, ruleExtensionUnknown, ruleCollision, ruleIgnoredField, ruleChance, upgrade.RuleConversion,
-	upgrade.RuleDefinition, upgrade.RuleAccount, ruleStays, ruleRecovers}
+	upgrade.RuleDefinition, upgrade.RuleAccount, ruleStays, ruleRecovers, ruleUnattended}
 
 // Outcomes returns the rules of what a comparison of two played clusters says.
 func Outcomes() []findings.Rule { return slices.Concat(reasons(), resolve.Rules(), outcomes) }
 
 // Changes returns what becomes of a cluster after a change, and did not become of it before: what OLM says, operators
-// that work again, and what stays of those that nobody asks for any more.
+// that work again, what stays of those that nobody asks for any more, and updates that nobody approves any more.
 func Changes(before, after *Report) (list []findings.Finding) {
 	rules := lists.Set(Outcomes(), func(r findings.Rule) string { return r.ID })
 	released := unversioned(before, after)
@@ -38,6 +38,10 @@ func Changes(before, after *Report) (list []findings.Finding) {
 	said := lists.Set(before.Findings, outcome)
 	for _, f := range after.Findings {
 		if rules[f.Rule] && (f.Level != findings.Note || f.Rule == ruleIgnoredField.ID) && !said[outcome(f)] {
+			namespace, _, _ := strings.Cut(strings.TrimPrefix(f.Object, v1alpha1.ClusterServiceVersionKind+" "), "/")
+			if g := before.GroupOf(namespace); f.Rule == string(v1alpha1.CSVReasonNoOperatorGroup) && g.File != "" {
+				f.File, f.Line = g.File, g.Line // the cause
+			}
 			list = append(list, f)
 		}
 	}
@@ -52,7 +56,37 @@ func Changes(before, after *Report) (list []findings.Finding) {
 					old.Reason)})
 		}
 	}
-	return append(list, orphaned(before, after)...)
+	return slices.Concat(list, orphaned(before, after), unattended(before, after))
+}
+
+// unattended returns the Subscriptions whose InstallPlans waited for approval, and wait no more: one that is Manual has
+// all of its namespace wait. An InstallPlan that is there stays as it is (OLM: pkg/controller/operators/catalog/
+// operator.go, nothingToUpdate, transitionInstallPlanState).
+func unattended(before, after *Report) (list []findings.Finding) {
+	waits := func(r *Report) map[string]bool {
+		manual := lists.Filter(r.Subscriptions, func(s SubscriptionState) bool { return Manual(s.object) })
+		return lists.Set(manual, func(s SubscriptionState) string { return s.Namespace })
+	}
+	waited, wait := waits(before), waits(after)
+	was := lists.Set(before.Subscriptions, func(s SubscriptionState) string { return s.object.Identity() })
+	for _, s := range after.Subscriptions {
+		if !waited[s.Namespace] || wait[s.Namespace] || !was[s.object.Identity()] {
+			continue
+		}
+		still := ""
+		of := func(u Update) bool { return u.Subscription.Identity() == s.object.Identity() }
+		if p := lists.Find(before.Updates, func(u Update) bool { return u.Approval && of(u) }); p.Name != "" {
+			still = "; the InstallPlan of " + p.Name + " that waits for approval still waits"
+			if on := lists.Filter(after.Updates, of); len(on) > 1 {
+				still += ", and then OLM goes on to " + on[len(on)-1].Name
+			}
+		}
+		f := about(ruleUnattended, s.object, "its InstallPlans need no approval any more: OLM updates the operator as "+
+			"soon as its catalog has an update%s", still)
+		f.File, f.Line = s.object.PlaceOf("spec.installPlanApproval")
+		list = append(list, f)
+	}
+	return list
 }
 
 // unversioned takes the versions from the names of ClusterServiceVersions of which the other side has another release:

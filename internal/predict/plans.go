@@ -184,7 +184,7 @@ func (u *updating) take(ctx context.Context, one Update, operator *upgrade.Relea
 		return u.judgeDeployed(ctx, one, old.release(), operator)
 	case v == nil:
 		var err *manifest.Error
-		if v, err = u.makes(operator.Object, one.sub); err != nil {
+		if v, err = u.makes(operator.Object, one.Install); err != nil {
 			u.fault(err, one.sub.Object)
 			return nil
 		}
@@ -333,6 +333,9 @@ func (sim *simulation) leave(r *Report) {
 		}
 		made := cmp.Or(sim.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, v.Namespace, v.Name),
 			world.InNamespace(v.Object, v.Namespace))
+		if v.properties != "" {
+			made = world.WithAnnotation(made, olm.AnnotationProperties, v.properties)
+		}
 		sim.Put(world.WithStatus(made, map[string]any{"phase": string(v.phase), "reason": string(v.reason),
 			"message": v.message}))
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/rbac"
@@ -108,6 +109,8 @@ type csv struct {
 	plan       *InstallPlan                    // that installs it; nil if it is not known
 	typed      *v1alpha1.ClusterServiceVersion // of the plan
 	provided   apiSet
+
+	properties string // the annotation that OLM writes of what the catalog has
 
 	exists, deleted bool
 	queued          bool // it waits for the reconcile loop
@@ -241,14 +244,14 @@ func newCSV(of *world.CSV) *csv {
 }
 
 // makes adds the ClusterServiceVersion that OLM makes for a Subscription.
-func (c *prediction) makes(o *manifest.Object, sub *world.Subscription) (*csv, *manifest.Error) {
-	of, err := world.CSVOf(o, sub.Namespace, sub.Ordered)
+func (c *prediction) makes(o *manifest.Object, i Install) (*csv, *manifest.Error) {
+	of, err := world.CSVOf(o, i.sub.Namespace, i.sub.Ordered)
 	if err != nil {
 		return nil, err
 	}
 	of.Annotations = nil
 	v := newCSV(of)
-	v.sub = sub
+	v.sub, v.properties = i.sub, resolve.Installed(i.Choice.Bundle, i.Choice.Package.Name).Annotation()
 	c.csvs = append(c.csvs, v)
 	return v, nil
 }
@@ -302,6 +305,11 @@ func (c *prediction) judgeObjects() {
 			c.note(ruleIgnoredField, findings.Note, s.Object, "spec.config.selector",
 				"OLM does not read the selector: the rest of the config applies to every Deployment of the operator",
 				"")
+		}
+		approvals := text.Words([]v1alpha1.Approval{v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalManual})
+		if a := s.Approval; a != "" && !slices.Contains(approvals, a) && !olm.HasPlaceholder(a) {
+			c.note(ruleIgnoredField, findings.Warning, s.Object, "spec.installPlanApproval",
+				"OLM takes "+text.Brief(a)+" for Automatic: only Manual has InstallPlans wait", "write "+text.Or(approvals))
 		}
 	}
 }

@@ -235,6 +235,9 @@ var (
 			"Operators from a cluster.")
 	ruleRecovers = rule("operator-recovers", "an operator that fails before and not afterwards",
 		"The change removes what keeps OLM from installing it.")
+	ruleUnattended = rule("approval-ends", "updates that need no approval any more",
+		"One Subscription with installPlanApproval Manual makes every InstallPlan of its namespace wait. Without one, "+
+			"OLM updates the operators by itself. An InstallPlan that waits already goes on waiting.")
 	ruleUnreadable = rule("unreadable", "a file is not readable",
 		"The file looks like a Kubernetes object. kubectl would fail on it.")
 )
@@ -251,9 +254,10 @@ var (
 	ruleCollision = rule("extension-collision", "an object of a bundle that somebody else makes",
 		"OLM v1 takes over no object of others, unless it has the marks of its own release of Helm. Source: helm, "+
 			"pkg/action/validate.go; operator-controller, docs/concepts/single-owner-objects.md.")
-	ruleIgnoredField = rule("field-ignored", "a field that nobody reads",
-		"OLM reads no spec.config.selector of a Subscription (operator-lifecycle-manager#1298), and newer "+
-			"releases of OLM v1 no spec.serviceAccount (operator-controller#2743).")
+	ruleIgnoredField = rule("field-ignored", "a field or a value that nobody reads",
+		"OLM reads no spec.config.selector of a Subscription (operator-lifecycle-manager#1298), takes each "+
+			"installPlanApproval but Manual for Automatic, and newer releases of OLM v1 read no "+
+			"spec.serviceAccount (operator-controller#2743).")
 )
 
 // The upgrade of the cluster.

@@ -323,6 +323,21 @@ func WithStatus(o *manifest.Object, fields map[string]any) *manifest.Object {
 	}
 	value, status := normalize.CopyAt(value, "status")
 	maps.Copy(status, fields)
+	return derived(o, value)
+}
+
+// WithAnnotation returns an object with an annotation.
+func WithAnnotation(o *manifest.Object, key, text string) *manifest.Object {
+	value, err := o.Value()
+	if err != nil {
+		return o
+	}
+	value, annotations := normalize.CopyAt(value, "metadata", "annotations")
+	annotations[key] = text
+	return derived(o, value)
+}
+
+func derived(o *manifest.Object, value map[string]any) *manifest.Object {
 	out := o.Derive(value, func(field string) string { return field })
 	out.Namespace = o.Namespace
 	return out

@@ -409,8 +409,8 @@ func (s *Subject) add(other *Subject) {
 	have := lists.Set(s.All, func(o *manifest.Object) string { return o.Group() + " " + o.Identity() })
 	added := map[*manifest.Object]bool{}
 	for _, o := range other.All {
-		brought := o.Group() == olm.Group && o.Kind == operatorsv1.OperatorGroupKind && o.Name == olm.GlobalGroup &&
-			olm.HasGlobalGroup(o.Namespace) // by the distribution
+		brought := o.Group() == olm.Group && o.Kind == operatorsv1.OperatorGroupKind &&
+			(other.byOLM || o.Name == olm.GlobalGroup && olm.HasGlobalGroup(o.Namespace)) // by Git or the distribution
 		if !have[o.Group()+" "+o.Identity()] && !brought {
 			s.All = append(s.All, o)
 			added[o] = true

@@ -161,9 +161,17 @@ func (s *Subject) follow(ctx context.Context, base *outcome, carried []Planned) 
 	s.said = append(s.said, refused...)
 	s.ignored(base, live)
 	now, was, shown := next(h.report), next(control), map[string]bool{}
+	first := lists.By(h.report.Updates, func(u predict.Update) string { return u.Namespace + "/" + u.Replaces })
+	moved := func(at string) *predict.Update { // by the change; an InstallPlan that waits for approval goes on waiting
+		i, old := now[at], was[at]
+		if i != nil && old != nil && (i.Name == old.Name || old.Approval && old.Name == first[at].Name) {
+			return nil
+		}
+		return i
+	}
 	for _, p := range carried {
 		at := p.Namespace + "/" + p.live
-		if i := now[at]; i != nil && (was[at] == nil || was[at].Name != i.Name) {
+		if i := moved(at); i != nil {
 			s.waits = s.waits || i.Approval
 			to := i.Install
 			to.Subscription, to.Dependency = p.Object, p.dependency
@@ -175,8 +183,8 @@ func (s *Subject) follow(ctx context.Context, base *outcome, carried []Planned) 
 	}
 	for _, u := range h.report.Updates {
 		at := u.Namespace + "/" + u.Replaces
-		i, there := now[at], live[olm.Group+"/"+v1alpha1.ClusterServiceVersionKind+"/"+at]
-		if there != nil && !shown[at] && (was[at] == nil || was[at].Name != i.Name) {
+		i, there := moved(at), live[olm.Group+"/"+v1alpha1.ClusterServiceVersionKind+"/"+at]
+		if there != nil && !shown[at] && i != nil {
 			s.unknown(Unknown{Object: i.Subscription, Name: i.Name, Why: "OLM updates " + u.Replaces + " to it, and " +
 				"what that changes is not compared: OLD and NEW differ in its objects, or no catalog of OLD has it"})
 		}
