@@ -9,7 +9,6 @@
 package resolve
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -143,15 +142,6 @@ func Installed(b *catalog.Bundle, pkg string) CSV {
 		c.Version = v.String()
 	}
 	return c
-}
-
-// Annotation returns operatorframework.io/properties, as OLM writes it (OLM: resolver/projection/properties.go).
-func (c CSV) Annotation() string {
-	out, err := json.Marshal(map[string]any{"properties": c.Properties})
-	if err != nil {
-		return "" // the reader of the catalog has refused values that are not JSON
-	}
-	return string(out)
 }
 
 const existing = "@existing" // the name of OLM's catalog of what is installed

@@ -2,6 +2,7 @@ package predict
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -251,7 +252,9 @@ func (c *prediction) makes(o *manifest.Object, i Install) (*csv, *manifest.Error
 	}
 	of.Annotations = nil
 	v := newCSV(of)
-	v.sub, v.properties = i.sub, resolve.Installed(i.Choice.Bundle, i.Choice.Package.Name).Annotation()
+	properties, _ := json.Marshal(map[string]any{ // OLM: resolver/projection/properties.go
+		"properties": resolve.Installed(i.Choice.Bundle, i.Choice.Package.Name).Properties})
+	v.sub, v.properties = i.sub, string(properties)
 	c.csvs = append(c.csvs, v)
 	return v, nil
 }

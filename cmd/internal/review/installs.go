@@ -494,8 +494,13 @@ func (s *Subject) unresolved(old *Subject) (out []compare.Unresolved) {
 	unknown := lists.Set(old.Unknown, Unknown.key)
 	before, after := old.deciders(), s.deciders()
 	around := map[string]bool{} // whether it is the same, by namespace
+	refused := lists.Set(lists.Filter(s.said, func(f findings.Finding) bool { return f.Level == findings.Error }),
+		func(f findings.Finding) string { return f.Object })
 	for _, u := range s.Unknown {
 		ns := u.Object.Namespace
+		if u.Nothing && (refused[u.Object.Identity()] || refused["Namespace "+ns]) {
+			continue // which OLM says
+		}
 		if _, ok := around[ns]; !ok {
 			around[ns] = slices.EqualFunc(before.in[ns], after.in[ns], world.Same)
 		}
