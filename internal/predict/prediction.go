@@ -312,7 +312,8 @@ func (c *prediction) judgeObjects() {
 		approvals := text.Words([]v1alpha1.Approval{v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalManual})
 		if a := s.Approval; a != "" && !slices.Contains(approvals, a) && !olm.HasPlaceholder(a) {
 			c.note(ruleIgnoredField, findings.Warning, s.Object, "spec.installPlanApproval",
-				"OLM takes "+text.Brief(a)+" for Automatic: only Manual has InstallPlans wait", "write "+text.Or(approvals))
+				"OLM takes "+text.Brief(a)+" for Automatic: only Manual has InstallPlans wait",
+				"write "+text.Or(approvals))
 		}
 	}
 }
