@@ -150,9 +150,6 @@ func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
 	if on := f.failOn.met(report.Meets); on != "" {
 		return &foundError{fmt.Sprintf("%s and %s differ: %s", sides[0].Name, sides[1].Name, on)}
 	}
-	if n := report.Unknown(); n > 0 && !f.failOn.never() {
-		return cmp.Or(cmd.PostRunE(cmd, given), unknownError(n)) // roots that could not be built count first
-	}
 	return nil
 }
 
@@ -273,7 +270,6 @@ func (f *diffFlags) prepare(cmd *cobra.Command, sides [2]side) (on review.TreeOp
 // comparison is a report on the differences of two sides, or several of their clusters.
 type comparison interface {
 	Meets(t compare.Trigger) bool
-	Unknown() int
 	Missing() []string
 }
 

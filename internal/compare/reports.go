@@ -199,14 +199,6 @@ const (
 	mostCauses = 10
 )
 
-// Unknown counts the operators that are not known and whose Subscription or ClusterExtension changed.
-func (r *Reports) Unknown() (n int) {
-	for _, c := range r.Clusters {
-		n += c.Report.Unknown()
-	}
-	return n
-}
-
 // Missing returns which files could not be read, and why.
 func (r *Reports) Missing() []string {
 	return slices.Concat(r.Unread, slices.Concat(lists.Map(r.Clusters, func(c ClusterReport) []string {
