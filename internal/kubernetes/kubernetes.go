@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -117,6 +118,10 @@ func update(ctx context.Context, k kind, obj, old runtime.Object, now metav1.Obj
 	now.SetGeneration(before.GetGeneration())
 	now.SetDeletionTimestamp(before.GetDeletionTimestamp())
 	now.SetDeletionGracePeriodSeconds(before.GetDeletionGracePeriodSeconds())
+	if crd, ok := old.(*apiextensions.CustomResourceDefinition); ok && len(crd.Status.Conditions) == 0 {
+		crd.Status.Conditions = []apiextensions.CustomResourceDefinitionCondition{ // as in a cluster; a file has none
+			{Type: apiextensions.Established, Status: apiextensions.ConditionTrue}}
+	}
 	knowOwners(before)
 	knowOwners(now)
 	_ = allocate(ctx, old, nil) // what is wrong with it was taken

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/blang/semver/v4"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/crdify/pkg/config"
 	"sigs.k8s.io/crdify/pkg/runner"
 	"sigs.k8s.io/crdify/pkg/validations/property"
@@ -50,7 +49,7 @@ func Refusals(ctx context.Context, api writes.Checker, release *semver.Version, 
 	}
 	for _, o := range ofOLMv1(objects, olm.KindClusterExtension) {
 		if old := existing(o); old != nil {
-			answers, of = append(answers, changed(old, o)), append(of, o)
+			answers, of = append(answers, writes.Answer{Causes: writes.Fixed(old, o)}), append(of, o)
 		}
 	}
 	for i, a := range answers {
@@ -77,19 +76,6 @@ func (c *prediction) judgeApplied(ctx context.Context) error {
 	refused, err := Refusals(ctx, c.options.API, c.options.Target.Kube, c.objects, none)
 	c.findings = append(c.findings, refused...)
 	return err
-}
-
-// changed returns what the API server says to a ClusterExtension of which a field changes that its CRD fixes.
-func changed(old, o *manifest.Object) (a writes.Answer) {
-	for _, at := range olm.ImmutableFields(o.Group(), o.Kind) {
-		path := strings.Split(at, ".")
-		is, _ := o.Get(path...)
-		if was, _ := old.Get(path...); was != nil && is != nil && olm.Text(was) != olm.Text(is) {
-			message := field.Invalid(nil, is, path[len(path)-1]+" is immutable").ErrorBody()
-			a.Causes = append(a.Causes, writes.Cause{Field: at, Message: message})
-		}
-	}
-	return a
 }
 
 // level returns how bad it is that the API server refuses an object as it stands, and when it does not refuse it:

@@ -61,11 +61,18 @@ func compareOwn(o *crs.CRD, old, now *definition) ([]found, error) {
 			strategy(now) == apiextensionsv1.NoneConverter {
 			rule = ruleConversionRemoved
 		}
+		message := field + " " + changedField(d)
+		if rule == ruleNames {
+			message += refusesCRD
+		}
 		all = append(all, found{at: d.At(), Finding: Finding{CRD: o.Name, Version: about, Rule: rule,
-			Message: field + " " + changedField(d)}})
+			Message: message}})
 	}
 	return all, nil
 }
+
+// refusesCRD is what becomes of a field that does not change in a CRD of a cluster (olm.ImmutableFields).
+const refusesCRD = ": the API server refuses the CRD"
 
 func strategy(crd *definition) apiextensionsv1.ConversionStrategyType {
 	return crd.Spec.Conversion.Strategy

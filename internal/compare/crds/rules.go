@@ -39,7 +39,7 @@ var (
 		"a field is no longer selectable: requests that select by it fail")
 	ruleSubresourceChanged = rule("subresourceChanged", Warning, "", "a path of the subresource scale changes")
 	ruleNames              = rule("names", Error, "",
-		"the group, kind or plural changes: requests for the old one fail")
+		"the group, kind or plural changes: the API server refuses the CRD")
 	ruleNamesRemoved = rule("namesRemoved", Warning, "",
 		"a short name or category is dropped, or the singular or list kind changes")
 	ruleNamesAdded     = rule("namesAdded", Info, "", "a short name or category is added")

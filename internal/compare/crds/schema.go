@@ -57,8 +57,8 @@ func (c *comparators) compareCRDs(old, now *definition) []issue {
 		for _, text := range append(result.Errors, result.Warnings...) {
 			message := firstLine(text)
 			if result.Name == ruleScope {
-				message = fmt.Sprintf("scope changed from %s to %s: the API server refuses the CRD",
-					cmp.Or(old.Spec.Scope, "none"), cmp.Or(now.Spec.Scope, "none"))
+				message = fmt.Sprintf("scope changed from %s to %s"+refusesCRD, cmp.Or(old.Spec.Scope, "none"),
+					cmp.Or(now.Spec.Scope, "none"))
 			}
 			issues = append(issues, issue{rule: result.Name, message: message})
 		}

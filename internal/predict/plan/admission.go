@@ -54,21 +54,26 @@ type writer struct {
 	err     error          // of api
 }
 
-// ask returns why the API server refuses an object that is made, or that takes the place of an existing one.
+// ask returns why the API server refuses an object that is made, or that takes the place of an existing one. Where
+// nobody asks it, only fields that it does not let change count.
 func (w *writer) ask(existing, made *manifest.Object) []string {
-	if w.api == nil || w.err != nil {
+	if w.err != nil {
 		return nil
 	}
-	asked, err := writes.Of(existing, made)
-	if err != nil {
-		return []string{err.Error()}
+	answers := []writes.Answer{{}}
+	if w.api != nil {
+		asked, err := writes.Of(existing, made)
+		if err != nil {
+			return []string{err.Error()}
+		}
+		if answers, w.err = w.api.Check(w.ctx, []writes.Write{asked}); w.err != nil {
+			return nil
+		}
+		w.unasked = w.unasked || !answers[0].Known && made.Kind == "Deployment"
 	}
-	answers, err := w.api.Check(w.ctx, []writes.Write{asked})
-	if err != nil {
-		w.err = err
-		return nil
+	if existing != nil && !answers[0].Known {
+		answers[0].Causes = writes.Fixed(existing, made)
 	}
-	w.unasked = w.unasked || !answers[0].Known && made.Kind == "Deployment"
 	return lists.Map(answers[0].Causes, writes.Cause.String)
 }
 
