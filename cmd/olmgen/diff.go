@@ -46,7 +46,6 @@ type diffFlags struct {
 	roots      treeFlags
 	// oldCatalogs are the catalogs of OLD, where they are not those of NEW.
 	oldCatalogs []string
-	programs    programFlags
 	crdRules    string
 	accounts    []string
 }
@@ -63,7 +62,7 @@ func newDiff() *cobra.Command {
 		}, f.run)
 	flags := cmd.Flags()
 	formatFlag(cmd, &f.format, print.Formats)
-	f.programs.register(flags)
+	f.cluster.programs.register(flags)
 	failOnFlag(cmd, &f.failOn, triggers())
 	flags.StringVar(&f.git, "git", "", "compare PATH in this Git `REVISION` with the work tree, or in REV..REV")
 	flags.StringVar(&f.oldVersion, "old-version", "",
@@ -102,7 +101,10 @@ func triggers() (names []string) {
 }
 
 // clusterFlags say what is in the cluster, for what OLM would do with an upgrade.
-type clusterFlags struct{ trees, crs []string }
+type clusterFlags struct {
+	trees, crs []string
+	programs   programFlags // what asks the API server of it
+}
 
 func (f *clusterFlags) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.trees, "tree", nil,
@@ -240,9 +242,6 @@ func (f *diffFlags) prepare(cmd *cobra.Command, sides [2]side) (on review.TreeOp
 	if err := f.cluster.read(cmd, &f.roots, &options); err != nil {
 		return on, options, err
 	}
-	if options.API, err = f.programs.kubernetes(cmd); err != nil {
-		return on, options, err
-	}
 	on = review.TreeOptions{Cluster: slices.Concat(options.Cluster, options.CRDs.Objects),
 		Checker: apiserver.Checker{}, API: options.API}
 	target, err := f.target.checked()
@@ -299,7 +298,10 @@ func (f *diffFlags) compareSides(cmd *cobra.Command, sides [2]side, on review.Tr
 	return review.Compare(cmd.Context(), old, now, [2]string{sides[0].Name, sides[1].Name}, o)
 }
 
-func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Options) error {
+func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Options) (err error) {
+	if o.API, err = f.programs.kubernetes(cmd); err != nil {
+		return err
+	}
 	if len(f.crs) > 0 {
 		t, err := roots.read(cmd, f.crs, tree.Options{})
 		if err != nil {

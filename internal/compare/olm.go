@@ -73,7 +73,7 @@ func (o *Operator) release() *upgrade.Release {
 		return nil
 	}
 	r := &upgrade.Release{CSV: o.CSV, Entry: o.entry(), Bundle: o.Shipped, InstallMode: o.InstallMode,
-		Unsupported: o.Unsupported}
+		Unsupported: o.Unsupported, ByOLMv1: o.ByOLMv1, CRDSafety: o.CRDSafety}
 	if o.Entry == nil {
 		r.Channels = o.Channels
 	}

@@ -44,6 +44,8 @@ type Operator struct {
 	Unsupported bool
 
 	WithoutOLM bool // it is rendered for a cluster where no OLM installs it
+	ByOLMv1    bool // OLM v1 installs it
+	CRDSafety  bool // and asks crdUpgradeSafety before it changes a CRD
 
 	crds map[string]*manifest.Object // of its State, by name
 }

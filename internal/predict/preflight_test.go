@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/olmgen/olmgen/internal/predict/upgrade"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -35,7 +36,7 @@ func TestRefusal(t *testing.T) {
 		"a text in the diff": {strings.Replace(mode, "type: string", `type: string, title: "- x - ERROR - y"`, 1), "v1: ^.spec.mode: unhandled: unhandled changes found"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			words, err := refusal(crd(t, mode), crd(t, c.now))
+			words, err := upgrade.CRDSafety(crd(t, mode), crd(t, c.now))
 			if got := strings.Join(words, "\n"); err != nil || got != c.want {
 				t.Errorf("got %q, %v, want %q", got, err, c.want)
 			}
@@ -49,7 +50,7 @@ func TestRefusalWithoutSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := refusal(crd(t, "{type: object}"), bare); err == nil || !strings.Contains(err.Error(), "version v1 has no schema") {
+	if _, err := upgrade.CRDSafety(crd(t, "{type: object}"), bare); err == nil || !strings.Contains(err.Error(), "version v1 has no schema") {
 		t.Errorf("got %v", err)
 	}
 }

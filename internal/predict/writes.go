@@ -9,15 +9,12 @@ import (
 	"strings"
 
 	"github.com/blang/semver/v4"
-	"sigs.k8s.io/crdify/pkg/config"
-	"sigs.k8s.io/crdify/pkg/runner"
-	"sigs.k8s.io/crdify/pkg/validations/property"
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/text"
-	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
+	"github.com/olmgen/olmgen/internal/predict/plan"
 	"github.com/olmgen/olmgen/internal/predict/upgrade"
 	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/internal/writes"
@@ -90,13 +87,12 @@ func level(o *manifest.Object, causes []writes.Cause) (findings.Severity, string
 	return findings.Error, ""
 }
 
-// preflight asks what OLM v1 asks before it changes a CRD of the cluster. Before that, Helm refuses what is in the way
-// of a ClusterExtension that has nothing installed (operator-controller:
-// internal/operator-controller/applier/helm.go, Apply).
+// preflight asks what OLM v1 asks before it changes a CRD of the cluster, and what the API server says to what it applies
+// then. Before that, Helm refuses what is in the way of a ClusterExtension that has nothing installed
+// (operator-controller: internal/operator-controller/applier/helm.go, Apply).
 func (c *prediction) preflight(ctx context.Context, e *PlayedExtension) error {
 	o, q, release := c.options, e.asked, c.options.Target.Controllers()[0]
-	enforcement, _ := e.object.Get("spec", "install", "preflight", "crdUpgradeSafety", "enforcement")
-	if len(e.made) == 0 || q.Installed == nil || q.Installed.Name == e.Bundle || enforcement == "None" {
+	if len(e.made) == 0 || q.Installed == nil || q.Installed.Name == e.Bundle {
 		return nil
 	}
 	was := &PlayedExtension{object: e.object, extension: q.kept(o.Catalogs)}
@@ -105,63 +101,42 @@ func (c *prediction) preflight(ctx context.Context, e *PlayedExtension) error {
 	} else if err := was.open(ctx, o); err != nil {
 		return err
 	}
-	shipped, unseen := olm.CRDs(was.made), cmp.Or(was.Unknown, was.Refused, was.partial)
+	shipped, unseen := world.Index(was.made, o.Namespace), cmp.Or(was.Unknown, was.Refused, was.partial)
+	_, asks := release.Does(versions.AsksCrdify)
 	var refused []string
 	for _, now := range e.made {
-		live := cmp.Or(c.CRD(now.Name), shipped[now.Name])
-		if now.Kind != kindCRD || live == nil && unseen == "" { // it is new
+		live := cmp.Or(c.Find(now), shipped.Find(now))
+		if now.Kind != kindCRD || live == nil && unseen == "" || !upgrade.AsksCRDSafety(e.object) { // or it is new
 			continue
 		}
 		words, err := []string(nil), errors.New(unseen)
 		if live != nil {
-			words, err = refusal(live, now)
+			words, err = upgrade.CRDSafety(live, now)
 		}
-		if _, asks := release.Does(versions.AsksCrdify); err != nil {
+		if err != nil {
 			e.differs = fmt.Sprintf("whether OLM v1 changes CRD %s is not known: %s", now.Name,
 				text.OneLine(err.Error()))
 		} else if !asks && !world.Same(live, now) {
 			e.differs = fmt.Sprintf("its CRDs are checked by crdify v0.6: what %s says may differ", release)
 		}
 		if len(words) > 0 {
-			words[0] = fmt.Sprintf("validating upgrade for CRD %q: %s", now.Name, words[0])
-			refused, e.by = append(refused, words...), " (preflight crdUpgradeSafety)"
+			refused, e.by = append(refused, words...), upgrade.ByCRDSafety
+		}
+	}
+	for _, now := range e.made {
+		live := cmp.Or(c.Find(now), shipped.Find(now))
+		if live == nil || len(refused) > 0 {
+			continue
+		}
+		refusal, err := plan.Refused(ctx, o.API, live, now)
+		if err != nil {
+			return err
+		}
+		if refusal != nil { // Helm stops at the first one (helm: pkg/kube/client.go, Update)
+			e.ours, refused = true, append(refused, fmt.Sprintf("cannot patch %q with kind %s: %s", now.Name, now.Kind,
+				refusal.Text))
 		}
 	}
 	e.Refused = strings.Join(refused, "\n")
 	return nil
-}
-
-// crdUpgradeSafety is how OLM v1.11 asks crdify (operator-controller:
-// internal/operator-controller/rukpak/preflights/crdupgradesafety/crdupgradesafety.go, defaultConfig).
-var crdUpgradeSafety = config.Config{Conversion: config.ConversionPolicyIgnore, Validations: []config.ValidationConfig{
-	{Name: "description", Enforcement: config.EnforcementPolicyNone},
-	{Name: "enum", Enforcement: config.EnforcementPolicyError,
-		Configuration: map[string]any{"additionPolicy": property.AdditionPolicyAllow}},
-}}
-
-// refusal returns why OLM v1 does not put a CRD in the place of a live one, in its words and sorted. Of changes that
-// crdify does not know it has no details.
-func refusal(live, now *manifest.Object) (words []string, err error) {
-	asked, err := runner.New(&crdUpgradeSafety, runner.DefaultRegistry())
-	before, errBefore := (&crs.CRD{Object: live}).Decode()
-	after, errAfter := (&crs.CRD{Object: now}).Decode()
-	if err := cmp.Or(err, errBefore, errAfter); err != nil {
-		return nil, err
-	}
-	for _, v := range slices.Concat(before.Spec.Versions, after.Spec.Versions) {
-		if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
-			return nil, fmt.Errorf("version %s has no schema", v.Name)
-		}
-	}
-	before.Status.StoredVersions, _ = olm.StoredVersions(live)
-	for line := range strings.Lines(asked.Run(before, after).RenderPlainText()) {
-		// an error is: - VERSION - FIELD - CHECK - ERROR - TEXT; details have tabs
-		at, why, is := strings.Cut(strings.TrimPrefix(line, "- "), " - ERROR - ")
-		if is && !strings.Contains(at, "\t") {
-			why = strings.TrimSuffix(strings.TrimSpace(why), " :")
-			words = append(words, strings.ReplaceAll(at, " - ", ": ")+": "+why)
-		}
-	}
-	slices.Sort(words)
-	return words, nil
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/internal/predict"
+	"github.com/olmgen/olmgen/internal/predict/upgrade"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/internal/writes"
@@ -399,6 +400,7 @@ func (h Planned) Render(ctx context.Context, so source.Options) (*Installed, err
 	if err != nil {
 		return nil, err
 	}
+	s.Operators[0].CRDSafety = h.v1 && upgrade.AsksCRDSafety(h.Object)
 	ref := cmp.Or(opened.Ref, h.Name)
 	s.MovePaths(func(_ int, file string) string { return PathIn(ref, file) })
 	return &Installed{Object: h.Object, Name: h.Name, Opened: opened, Operator: operator, Subject: s, plan: h}, nil

@@ -75,7 +75,7 @@ func assemble(ctx context.Context, objects []generate.Shared, bundles []*config.
 		s.All = append(s.All, s.AddRendered(read, o.Namespace))
 	}
 	for i, opened := range bundles {
-		result := operators[i].Result
+		result, v1 := operators[i].Result, profiles[i].Installer() == generate.ProfileOLMv1.Installer()
 		csv := permissions.CSV{ClusterServiceVersion: opened.CSV, Object: opened.CSVObject, Namespace: result.Namespace}
 		s.CSVs = append(s.CSVs, csv)
 		s.Shipped = append(s.Shipped, opened.Others...)
@@ -88,7 +88,7 @@ func assemble(ctx context.Context, objects []generate.Shared, bundles []*config.
 		s.Operators = append(s.Operators, compare.Operator{CSV: csv, Package: opened.Package, Shipped: opened.Shipped(),
 			Dependencies: opened.Dependencies, Metadata: opened.Annotations, MetadataFile: "metadata/annotations.yaml",
 			Properties: properties, Entry: opened.Entry, Channels: opened.Channels, InstallMode: result.InstallMode,
-			WithoutOLM: profiles[i].Installer() == generate.ProfilePlain.Installer()})
+			WithoutOLM: profiles[i].Installer() == generate.ProfilePlain.Installer(), ByOLMv1: v1, CRDSafety: v1})
 		if err := said(ctx, &s.Operators[i], opened.Choice); err != nil {
 			return nil, err
 		}

@@ -77,6 +77,17 @@ func (w *writer) ask(existing, made *manifest.Object) []string {
 	return lists.Map(answers[0].Causes, writes.Cause.String)
 }
 
+// Refused returns why the API server refuses an object that takes the place of an existing one, or nil. The error is that
+// of the API, which may be nil.
+func Refused(ctx context.Context, api writes.Checker, existing, made *manifest.Object) (*Refusal, error) {
+	w := &writer{ctx: ctx, api: api}
+	causes := w.ask(existing, made)
+	if len(causes) == 0 {
+		return nil, w.err
+	}
+	return invalidObject(made.Group(), made, causes), nil
+}
+
 // write makes an object, or puts it in the place of the one that exists, and returns why the API server refuses that:
 // known is what OLM's own rules find, which count where nobody asks the API server. It asks for rights first, then what
 // the object says, then policies and quotas (Kubernetes: apiserver/pkg/registry/generic/registry/store.go). What is

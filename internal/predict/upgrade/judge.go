@@ -264,7 +264,9 @@ func (j *judge) plays(ctx context.Context, p Pair) error {
 	if now, err = j.play(ctx, c, p.New, namespace); err != nil {
 		return err
 	}
-	known := func(c Consequence) bool { return c.Rule == RuleStored.ID && c.Operator == p.New.Name }
+	known := func(c Consequence) bool {
+		return (c.Rule == RuleStored.ID || c.Rule == RuleCRDSafety.ID) && c.Operator == p.New.Name
+	}
 	if j.API != nil && now.refused != "" && !slices.ContainsFunc(j.found[j.ofPair:], known) {
 		level := findings.Error
 		if before.refused == now.refused {
@@ -273,7 +275,7 @@ func (j *judge) plays(ctx context.Context, p Pair) error {
 		j.addAt(p.New, RuleRefused, level, cmp.Or(now.result.At, p.New.Object), "", "%s", now.refused)
 	}
 	if p.Old == nil || len(p.Old.Bundle)*len(p.New.Bundle) == 0 ||
-		now.result.Phase == v1alpha1.InstallPlanPhaseFailed { // the older release stays
+		p.New.ByOLMv1 || now.result.Phase == v1alpha1.InstallPlanPhaseFailed { // the older release stays
 		return nil
 	}
 	old := c.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, namespace, p.Old.Name)
@@ -315,16 +317,19 @@ func (j *judge) play(ctx context.Context, w *world.World, o *Release, namespace 
 	if err != nil {
 		return played{}, err
 	}
+	plans, fails := "the InstallPlan fails: ", "it fails with "+string(v1alpha1.CSVReasonComponentFailed)+": "
+	if o.ByOLMv1 {
+		plans, fails = "OLM v1 cannot apply it: ", "OLM v1 cannot apply it: "
+	}
 	if result.Phase == v1alpha1.InstallPlanPhaseFailed {
-		return played{result, "the InstallPlan fails: " + result.Message}, nil
+		return played{result, plans + result.Message}, nil
 	}
 	if j.API == nil {
 		return played{result: result}, nil
 	}
 	made, err := plan.Strategy{CSV: o.ClusterServiceVersion, Namespace: namespace, API: j.API}.Install(ctx, w)
 	if err == nil && made.Refusal != nil && made.Problem.Field == "" { // refused says the others
-		return played{result, "it fails with " + string(v1alpha1.CSVReasonComponentFailed) + ": " +
-			made.Refusal.Text}, nil
+		return played{result, fails + made.Refusal.Text}, nil
 	}
 	return played{result: result}, err
 }

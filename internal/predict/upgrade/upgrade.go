@@ -35,6 +35,9 @@ type Release struct {
 
 	InstallMode v1alpha1.InstallModeType // that its OperatorGroup asks for; empty if that is not known
 	Unsupported bool                     // it does not support that mode
+
+	ByOLMv1   bool // OLM v1 installs it
+	CRDSafety bool // and asks crdUpgradeSafety before it changes a CRD
 }
 
 // Pair is an operator of both releases, of which one may be nil.
@@ -104,16 +107,7 @@ func (u Upgrade) Findings(ctx context.Context) ([]Consequence, error) {
 		j.path(p)
 		j.conversions(p)
 		j.refused(p)
-		if p.Old != nil {
-			j.stored(p)
-		}
-		if err := j.plays(ctx, p); err != nil {
-			return nil, err
-		}
-		if p.Old == nil {
-			continue
-		}
-		if err := j.unfit(ctx, p); err != nil {
+		if err := j.objects(ctx, p); err != nil {
 			return nil, err
 		}
 	}
@@ -122,6 +116,20 @@ func (u Upgrade) Findings(ctx context.Context) ([]Consequence, error) {
 			cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Message, b.Message))
 	})
 	return slices.Compact(j.found), nil
+}
+
+// objects finds what is wrong with the objects of the newer release, and with those that its CRDs define.
+func (j *judge) objects(ctx context.Context, p Pair) error {
+	var err error
+	switch {
+	case p.Old == nil:
+	case p.New.ByOLMv1: // it looks at no custom resource
+		j.unsafe(p)
+	default:
+		j.stored(p)
+		err = j.unfit(ctx, p)
+	}
+	return cmp.Or(err, j.plays(ctx, p))
 }
 
 // judge keeps what the rules look at.
@@ -202,6 +210,10 @@ var (
 		Help: "The InstallPlan fails: risk of data loss (OLM: pkg/lib/crd/storage.go). What is stored is in " +
 			"status.storedVersions of live CRDs in a tree or directory of objects, or else the storage version of " +
 			"OLD."}
+	RuleCRDSafety = findings.Rule{ID: "crd-upgrade-safety", Text: "changes a CRD as OLM v1 does not",
+		Help: "OLM v1 asks crdUpgradeSafety before it changes a CRD, and does not upgrade then (operator-controller: " +
+			"internal/operator-controller/rukpak/preflights/crdupgradesafety). A ClusterExtension whose " +
+			"spec.install.preflight.crdUpgradeSafety.enforcement is None is not asked about."}
 	RuleRefused = findings.Rule{ID: "api-server-refuses", Text: "has an object that the API server refuses",
 		Help: "The InstallPlan or the ClusterServiceVersion fails. Kubernetes' own code decides, which " +
 			"olmgen-validate has. OLM updates what is there and deletes nothing (OLM: " +
@@ -221,4 +233,4 @@ var (
 
 // Rules explains the findings.
 var Rules = []findings.Rule{RuleAPIRequired, RuleInstallMode, RuleCRDOwner, RulePath, RuleSameName, RuleLost,
-	RuleNotServed, RuleStored, RuleRefused, RuleDefinition, RuleAccount, RuleConversion, RuleObjectsUnfit}
+	RuleNotServed, RuleStored, RuleCRDSafety, RuleRefused, RuleDefinition, RuleAccount, RuleConversion, RuleObjectsUnfit}
