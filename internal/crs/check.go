@@ -76,17 +76,47 @@ func InNewVersions(objects []*manifest.Object, gone, kinds map[schema.GroupKind]
 			if slices.Contains(before, version) {
 				continue
 			}
-			value, err := o.Value()
+			served, err := inVersion(o, version)
 			if err != nil {
 				return nil, err
 			}
-			value = maps.Clone(value)
-			value["apiVersion"] = gk.Group + "/" + version
-			served := o.Derive(value, func(field string) string { return field })
-			served.Namespace = o.Namespace
 			out = append(out, served)
 		}
 	}
+	return out, nil
+}
+
+// InStorage returns objects of other versions as the storage version has them without a conversion webhook.
+func InStorage(objects []*manifest.Object, kinds map[schema.GroupKind]*CRD) (out []*manifest.Object, err error) {
+	for _, o := range objects {
+		crd := kinds[schema.GroupKind{Group: o.Group(), Kind: o.Kind}]
+		if crd == nil || olm.ConvertsByWebhook(crd.Object) {
+			continue
+		}
+		for _, v := range olm.CRDVersions(crd.Object) {
+			if !v.Storage || o.APIVersion == o.Group()+"/"+v.Name {
+				continue
+			}
+			stored, err := inVersion(o, v.Name)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, stored)
+		}
+	}
+	return out, nil
+}
+
+// inVersion returns an object as another version has it if only apiVersion differs.
+func inVersion(o *manifest.Object, version string) (*manifest.Object, error) {
+	value, err := o.Value()
+	if err != nil {
+		return nil, err
+	}
+	value = maps.Clone(value)
+	value["apiVersion"] = o.Group() + "/" + version
+	out := o.Derive(value, func(field string) string { return field })
+	out.Namespace = o.Namespace
 	return out, nil
 }
 

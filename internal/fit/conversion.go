@@ -27,6 +27,30 @@ var RuleAccount = findings.Rule{ID: bundle.WarnUnknownAccount,
 	Text: "a Deployment uses a ServiceAccount that neither the bundle nor OLM creates",
 	Help: "Source: Kubernetes, plugin/pkg/admission/serviceaccount/admission.go."}
 
+// RuleNotServed is about an operator that OLM v0 never installs. Findings leaves it out: a bundle that has it is wrong.
+var RuleNotServed = findings.Rule{ID: "api-not-served", Text: "owns a version that its CRD does not serve",
+	Help: "The CSV stays Pending with RequirementsNotMet (OLM: pkg/controller/operators/olm/requirements.go)."}
+
+// NotServed returns the owned versions that the CRDs of a bundle do not serve.
+func NotServed(o Operator) (list []findings.Finding) {
+	crds := olm.CRDs(o.Shipped)
+	for i, d := range o.CSV.Spec.CustomResourceDefinitions.Owned {
+		crd := crds[d.Name]
+		if crd == nil || slices.Contains(olm.ServedVersions(crd), d.Version) {
+			continue
+		}
+		f := findings.Finding{Rule: RuleNotServed.ID, Level: findings.Error,
+			Field: fmt.Sprintf("spec.customresourcedefinitions.owned[%d].version", i),
+			Message: fmt.Sprintf("owns %s of %s, which the CRD does not serve: OLM v0 waits for ever "+
+				"(RequirementsNotMet)", d.Version, d.Name)}
+		if o.Object != nil {
+			f.File, f.Line = o.Object.PlaceOf(f.Field)
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
 // Unready returns what of a bundle does not work in any cluster: Conversions, and the accounts that nobody creates.
 func Unready(o Operator) []findings.Finding {
 	list := Conversions(o)

@@ -70,6 +70,7 @@ var verdicts = sync.OnceValue(func() map[string]judged {
 		RuleRemoved.ID:      {fails: Refused},
 		RuleSize.ID:         {fails: Refused},
 		RuleMinKube.ID:      {fails: Refused, warns: Needs, known: true},
+		RuleNotServed.ID:    {fails: Stays, remedy: "serve that version, or own one that is served"},
 		RuleOpenShift.ID:    {fails: Needs},
 		bundle.WarnSelector: {warns: Refused},
 		RuleConversion.ID: {fails: Needs, warns: NotKnown,
@@ -132,6 +133,9 @@ func (o Operator) besides(form Form) (list []findings.Finding) {
 			list = append(list, findings.Finding{Rule: ruleRequired, Level: findings.Warning,
 				Message: "another operator: " + p.Type + " " + unescaped(p.Value), Hint: "install that one first"})
 		}
+	}
+	if form == OLMv0 {
+		list = append(list, NotServed(o)...)
 	}
 	if form != OLMv1 && len(bundle.SupportedModes(o.CSV)) == 0 {
 		list = append(list, findings.Finding{Rule: RuleModes.ID, Level: findings.Error,

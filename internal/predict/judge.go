@@ -104,9 +104,13 @@ func (sim *simulation) judgePhase(v *csv) {
 		}
 		say(rule, findings.Error, at, message, hint)
 	case v.reason == v1alpha1.CSVReasonRequirementsNotMet:
-		say(findings.Rule{ID: string(v.reason)}, findings.Warning, "spec",
+		level, hint := findings.Warning, "OLM waits until they are met"
+		if sim.waitsForEver(v) {
+			level, hint = findings.Error, "serve the version in the CRD: OLM waits for ever"
+		}
+		say(findings.Rule{ID: string(v.reason)}, level, "spec",
 			strings.Join(slices.Concat([]string{v.message}, sim.requirements(v).unmet, sim.missingServices(v)), "; "),
-			"OLM waits until they are met")
+			hint)
 	case v.reason == v1alpha1.CSVReasonOperatorConditionNotUpgradeable && !v.observed:
 		say(findings.Rule{ID: string(v.reason)}, findings.Warning, "spec.replaces", v.message,
 			"OLM waits; spec.overrides of OperatorCondition "+v.Replaces+" can override it")

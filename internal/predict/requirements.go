@@ -202,9 +202,7 @@ func (c *prediction) missingAccounts(v *csv, namespaced, clusterWide []v1alpha1.
 }
 
 func (c *prediction) missingCRDs(v *csv) (unmet []string) {
-	for _, same := range lists.Groups(slices.Concat(v.CRDs.Owned, v.CRDs.Required),
-		func(d v1alpha1.CRDDescription) string { return d.Name }) {
-		d := same[len(same)-1] // of two entries for a CRD OLM uses the last (api: GetAllCRDDescriptions)
+	for _, d := range v.described() {
 		// OLM installs an operator that owns the CRD, and that nobody looked into
 		promised := func(v *csv) bool { return v.sub != nil && !v.whole() && v.owns(d.Name) }
 		switch crd := c.CRD(d.Name); {
@@ -219,6 +217,22 @@ func (c *prediction) missingCRDs(v *csv) (unmet []string) {
 		}
 	}
 	return unmet
+}
+
+// described returns the CRDs that a CSV owns or requires. Of two entries for one OLM uses the last (api:
+// GetAllCRDDescriptions).
+func (v *csv) described() []v1alpha1.CRDDescription {
+	groups := lists.Groups(slices.Concat(v.CRDs.Owned, v.CRDs.Required),
+		func(d v1alpha1.CRDDescription) string { return d.Name })
+	return lists.Map(groups, func(same []v1alpha1.CRDDescription) v1alpha1.CRDDescription { return same[len(same)-1] })
+}
+
+// waitsForEver reports whether a CRD that is there does not serve the version that a CSV owns or requires.
+func (c *prediction) waitsForEver(v *csv) bool {
+	return slices.ContainsFunc(v.described(), func(d v1alpha1.CRDDescription) bool {
+		crd := c.CRD(d.Name)
+		return crd != nil && !serves(crd, d.Version)
+	})
 }
 
 // unestablished returns why the API server does not serve a CRD, as far as its status says so (OLM: requirements.go,

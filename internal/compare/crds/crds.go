@@ -39,8 +39,8 @@ type Finding struct {
 
 // Misfit reports whether a rule is about an existing object that does not fit the newer CRDs.
 func Misfit(rule string) bool {
-	return slices.Contains([]string{ruleObjectInvalid, ruleObjectRatcheted, ruleObjectVersion, ruleObjectOrphaned},
-		rule)
+	return slices.Contains([]string{ruleObjectInvalid, ruleObjectRatcheted, ruleObjectStored, ruleObjectVersion,
+		ruleObjectOrphaned}, rule)
 }
 
 // The severities of findings. In a rules file, None leaves out the findings of a rule.
@@ -169,6 +169,7 @@ func (c *comparators) compare(ctx context.Context, name string, old, now *crs.CR
 				Path: i.path, Message: i.message}})
 		}
 	}
+	all = append(all, c.compareStored(ctx, a, b)...)
 	return all, ctx.Err() // schemas are compared as far as there was time
 }
 

@@ -36,6 +36,19 @@ func checkObjects(ctx context.Context, o Options, before, after map[string]*crs.
 	for _, r := range results {
 		all = append(all, ofObject(r, gone)...)
 	}
+	lostBefore, err := lostFields(ctx, objects, gone)
+	if err != nil {
+		return nil, err
+	}
+	lost, err := lostFields(ctx, objects, kinds)
+	if err != nil {
+		return nil, err
+	}
+	for at, f := range lost {
+		if _, known := lostBefore[at]; !known {
+			all = append(all, f)
+		}
+	}
 	served, err := crs.InNewVersions(objects, gone, kinds)
 	if err != nil {
 		return nil, err
@@ -49,6 +62,24 @@ func checkObjects(ctx context.Context, o Options, before, after map[string]*crs.
 		}
 	}
 	return all, nil
+}
+
+// lostFields returns the fields that the storage version of the kind of an object does not have, by object and path.
+func lostFields(ctx context.Context, objects []*manifest.Object, kinds map[schema.GroupKind]*crs.CRD) (
+	map[[2]string]found, error) {
+	stored, err := crs.InStorage(objects, kinds)
+	if err != nil {
+		return nil, err
+	}
+	results, err := crs.Check(ctx, apiserver.Checker{}, kinds, stored)
+	out := map[[2]string]found{}
+	for _, r := range results {
+		for _, path := range r.Verdict.Unknown {
+			out[[2]string{r.Object.Identity(), path}] = foundIn(r, r.CRD, ruleObjectStored, path, "not in the schema "+
+				"of "+r.Version+", in which it is stored: the API server drops it at the next write")
+		}
+	}
+	return out, err
 }
 
 // foundIn returns what is wrong with a field of an object.

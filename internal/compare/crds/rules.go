@@ -95,12 +95,19 @@ var (
 	ruleConvertedVersions = rule("convertedVersions", Info, "",
 		"likewise, if a webhook converts between the versions")
 
+	ruleStoredWithout = rule("storedWithoutField", Error, "",
+		"a field of a served version is not in the storage version, and no webhook converts: each write drops it; "+
+			"servedVersions is the limit if the version is new")
+
 	ruleObjectInvalid = rule("objectInvalid", Error, "",
 		"an existing object breaks the new schema, and each update of it is refused")
 	ruleObjectRatcheted = rule("objectRatcheted", Warning, "",
 		"an existing object breaks the new schema; it can be updated as long as the field stays, but not created anew")
 	ruleObjectPruned = rule("objectPruned", Warning, "",
 		"an existing object has a field that the new schema does not know")
+	ruleObjectStored = rule("objectStoredWithout", Error, "",
+		"an existing object has a field that the storage version does not know, and no webhook converts: the next "+
+			"write drops it")
 	ruleObjectVersion     = rule("objectVersion", Error, "", "an existing object has a version that is not served")
 	ruleObjectUnconverted = rule("objectUnconverted", Warning, "",
 		"an existing object breaks the schema of a version that is new, and no webhook converts it")

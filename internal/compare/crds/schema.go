@@ -411,8 +411,11 @@ func (c *comparators) compareServed(ctx context.Context, old, now *definition) m
 		if ok && equality.Semantic.DeepEqual(pair, known) {
 			continue
 		}
+		of := []string{ruleFieldAdded, ruleConstraint, ruleRequiredRemoved, ruleCompatible}
+		if pruned := prunedIn(now); pruned != "" && strings.HasSuffix(name, arrow+pruned) {
+			of = append(of, ruleFieldRemoved) // compareStored is about these
+		}
 		issues := slices.DeleteFunc(c.compareSchemas(ctx, pair[0], pair[1]), func(i issue) bool {
-			of := []string{ruleFieldAdded, ruleConstraint, ruleRequiredRemoved, ruleCompatible}
 			return slices.Contains(of, i.rule)
 		})
 		if ok {

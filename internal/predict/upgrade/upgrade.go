@@ -204,8 +204,6 @@ var (
 		Help: "OLM makes the ClusterServiceVersion the owner of the ServiceAccounts in its permissions. One that NEW " +
 			"ships as a file keeps the older owner (OLM: pkg/controller/operators/catalog/step_ensurer.go, " +
 			"EnsureServiceAccount)."}
-	RuleNotServed = findings.Rule{ID: "api-not-served", Text: "owns a version that its CRD does not serve",
-		Help: "The CSV stays Pending with RequirementsNotMet (OLM: pkg/controller/operators/olm/requirements.go)."}
 	RuleStored = findings.Rule{ID: "stored-version", Text: "drops a version in which objects are stored",
 		Help: "The InstallPlan fails: risk of data loss (OLM: pkg/lib/crd/storage.go). What is stored is in " +
 			"status.storedVersions of live CRDs in a tree or directory of objects, or else the storage version of " +
@@ -223,6 +221,7 @@ var (
 		Help: "The CSV fails, or its requirements are never met (OLM: pkg/controller/install/webhook.go; " +
 			"pkg/controller/operators/olm/requirements.go)."}
 	RuleAccount      = fit.RuleAccount
+	RuleNotServed    = fit.RuleNotServed
 	RuleConversion   = fit.RuleConversion
 	RuleObjectsUnfit = findings.Rule{ID: "objects-unfit", Text: "has a CRD that existing objects do not fit",
 		Help: "The InstallPlan fails: error validating existing CRs against new CRD's schema (OLM: " +

@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/compare/crds"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/netpol"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -147,8 +148,9 @@ func cutOff(b *bundle.Bundle) []Finding {
 }
 
 const (
-	ruleVisibility   = "api-owner"
-	ruleOwnedVersion = "owned-version"
+	ruleVisibility    = "api-owner"
+	ruleOwnedVersion  = "owned-version"
+	ruleStoredWithout = "stored-without-field"
 )
 
 // visibility returns a note if users of owned APIs cannot tell from their schemas whose they are: "The top level
@@ -211,6 +213,25 @@ func ownedVersions(b *bundle.Bundle) (list []Finding) {
 		}
 	}
 	return list
+}
+
+// storedWithout returns a warning for each field of a CRD of the bundle that is lost when an object is written. What a
+// webhook converts is not known. A CRD that cannot be read is reported elsewhere.
+func storedWithout(ctx context.Context, b *bundle.Bundle) (list []Finding, err error) {
+	for _, c := range b.CRDs {
+		converts := func(w v1alpha1.WebhookDescription) bool {
+			return w.Type == v1alpha1.ConversionWebhook && slices.Contains(w.ConversionCRDs, c.Name)
+		}
+		if slices.ContainsFunc(b.CSV.Spec.WebhookDefinitions, converts) {
+			continue
+		}
+		lost, _ := crds.StoredWithout(ctx, &crs.CRD{Object: c.Object})
+		for _, f := range lost {
+			list = append(list, Finding{Rule: ruleStoredWithout, Level: findings.Warning, File: f.File, Line: f.Line,
+				Message: fmt.Sprintf("%s: %s: %s", f.Version, f.Path, f.Message)})
+		}
+	}
+	return list, ctx.Err()
 }
 
 const (

@@ -42,6 +42,11 @@ var rules = []findings.Rule{
 		Text: "a shipped ClusterRole has an aggregationRule and rules: the cluster sets the rules, so " +
 			"server-side apply conflicts"},
 	{ID: ruleOwnedVersion, Text: "the CSV does not name the version in which objects of an owned API are stored"},
+	fit.RuleNotServed,
+	{ID: ruleStoredWithout,
+		Text: "a field of a served version of an owned API is not in the storage version, and no webhook converts",
+		Help: "The API server drops it when an object is written (apiextensions-apiserver: " +
+			"pkg/apiserver/customresource_handler.go)."},
 	{ID: ruleExamples, Text: "an example of a custom resource does not fit its CustomResourceDefinition"},
 	{ID: bundle.WarnAPIVersion,
 		Text: "an object without apiVersion, or a ClusterServiceVersion that is not v1alpha1"},

@@ -117,7 +117,7 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 	list = append(list, refusals(src, b)...)
 	operator := operatorOf(b)
 	list = slices.Concat(list, dependencyFindings(src.FS, b), ownedVersions(b), cutOff(b),
-		publication(src, b, o.Catalogs), fit.Conversions(operator))
+		publication(src, b, o.Catalogs), fit.Conversions(operator), fit.NotServed(operator))
 	for _, ask := range []func(*bundle.Bundle) ([]Finding, error){inVain, bindings} {
 		found, err := ask(b)
 		if err != nil {
@@ -129,6 +129,11 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 		found, verdict := Fit(b, cmp.Or(o.Form, o.Cluster.Form()), o.Cluster)
 		list = append(append(list, found...), verdict)
 	}
+	stored, err := storedWithout(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, stored...)
 	if o.Descoped {
 		list = append(list, visibility(b)...)
 	}
