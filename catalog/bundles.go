@@ -280,7 +280,19 @@ func listed(b *bundle.Bundle, at Place, from *origin) *Listed {
 		entry: EntryOf(b.CSV), Bundle: &Bundle{Place: at, Name: b.CSV.Name, Objects: true, origin: from,
 			Properties: b.CatalogProperties()}}
 	l.entry.Place, l.defaultAt = at, at
+	var doc blob
+	for _, r := range relatedImages(b.CSV, "") {
+		doc.RelatedImages = append(doc.RelatedImages, relatedImage{r.Image})
+	}
+	l.Bundle.imageFault = (&reader{images: map[string]error{}}).imageFault(&doc)
 	return l
+}
+
+// Refused returns why opm refuses a catalog that has a bundle, whatever else is in it; nil if it does not.
+func Refused(b *bundle.Bundle) *Fault {
+	l := listed(b, Place{}, nil)
+	p := &Package{Name: l.Package, Channels: []*Channel{{Entries: []Entry{l.entry}}}}
+	return p.checkBundle(l.Bundle)
 }
 
 // OfListed returns the catalog of the bundles below a directory as Read does: with the update graphs that the files of

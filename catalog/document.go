@@ -56,8 +56,14 @@ func (b *Bundle) render() ([]byte, error) {
 		doc.Properties = append(doc.Properties, Property{Type: olm.PropertyObject, Value: value})
 	}
 	doc.Properties = append(doc.Properties, read.CatalogProperties()...)
-	named := append(slices.Clone(read.CSV.Spec.RelatedImages), v1alpha1.RelatedImage{Image: b.Image})
-	for _, d := range read.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+	doc.RelatedImages = relatedImages(read.CSV, b.Image)
+	return json.Marshal(doc)
+}
+
+// relatedImages returns the images of a bundle that has an image itself, which may be empty.
+func relatedImages(csv *v1alpha1.ClusterServiceVersion, image string) (list []v1alpha1.RelatedImage) {
+	named := append(slices.Clone(csv.Spec.RelatedImages), v1alpha1.RelatedImage{Image: image})
+	for _, d := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		for _, c := range slices.Concat(d.Spec.Template.Spec.InitContainers, d.Spec.Template.Spec.Containers) {
 			named = append(named, v1alpha1.RelatedImage{Image: c.Image})
 		}
@@ -65,11 +71,11 @@ func (b *Bundle) render() ([]byte, error) {
 	known := map[string]bool{"": true}
 	for _, r := range named {
 		if !known[r.Image] {
-			doc.RelatedImages = append(doc.RelatedImages, r)
+			list = append(list, r)
 		}
 		known[r.Image] = true
 	}
-	return json.Marshal(doc)
+	return list
 }
 
 // Document returns the olm.package of the package as JSON; nil if the catalog has none.

@@ -101,9 +101,11 @@ type blob struct {
 	Image          string          `json:"image"`
 	Entries        json.RawMessage `json:"entries"`
 	Properties     []Property      `json:"properties"`
-	RelatedImages  []struct {
-		Image string `json:"image"`
-	} `json:"relatedImages"`
+	RelatedImages  []relatedImage  `json:"relatedImages"`
+}
+
+type relatedImage struct {
+	Image string `json:"image"`
 }
 
 func (r *reader) add(file string, d document) error {

@@ -60,7 +60,7 @@ var rules = []findings.Rule{
 	{ID: bundle.WarnLayout, Text: "annotations are missing, or a file is not read"},
 	{ID: bundle.WarnNotAnObject, Text: "a document without kind"},
 	{ID: ruleNetwork, Text: "NetworkPolicies of the bundle cut its pods off from what they call, or who calls them"},
-	{ID: ruleCatalog, Text: "the pipeline of a catalog refuses what the bundle ships"},
+	{ID: ruleCatalog, Text: "opm, or the pipeline of a catalog, refuses what the bundle ships"},
 	{ID: ruleCatalogName, Text: "CSV, annotations and directory name one operator",
 		Help: "It is an error for the first bundle of an operator." + fromPipelines + "common/bundle.py."},
 	{ID: ruleCatalogDir, Text: "the directory of a bundle has the name of its version",

@@ -30,6 +30,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/cmd/internal/beside"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
@@ -125,8 +126,13 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 		}
 		list = append(list, found...)
 	}
-	if o.Cluster.Known() || o.Form != "" {
-		found, verdict := Fit(b, cmp.Or(o.Form, o.Cluster.Form()), o.Cluster)
+	unserved := ofOPM(src, b)
+	list = append(list, unserved...)
+	if form := cmp.Or(o.Form, o.Cluster.Form()); o.Cluster.Known() || o.Form != "" {
+		found, verdict := Fit(b, form, o.Cluster)
+		if len(unserved) > 0 && form != fit.Plain {
+			verdict = fit.Verdict{Answer: fit.Refused, Reason: unserved[0].Message}.Finding(form, o.Cluster)
+		}
 		list = append(append(list, found...), verdict)
 	}
 	stored, err := storedWithout(ctx, b)
@@ -167,6 +173,20 @@ func Fit(b *bundle.Bundle, form fit.Form, c fit.Cluster) (list []Finding, verdic
 		list[i].Object, list[i].Hint = "", ""
 	}
 	return list, v.Finding(form, c)
+}
+
+// ofOPM returns why no catalog serves a bundle. That of a catalog is served.
+func ofOPM(src *source.Source, b *bundle.Bundle) []Finding {
+	f := catalog.Refused(b)
+	if f == nil || src.Kind == source.KindCatalog {
+		return nil
+	}
+	field := ""
+	if f.Rule == "version" {
+		field = "spec.version"
+	}
+	return []Finding{finding(ruleCatalog, findings.Error, b.CSVObject.Errorf(field, "opm serves no catalog that has the "+
+		"bundle: %s", f.Text))}
 }
 
 // refusals returns why olmgen refuses to render a bundle, and why OLM refuses to unpack it.
