@@ -12,6 +12,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // Rules of a catalog's new content.
@@ -86,7 +87,27 @@ func Compare(ctx context.Context, older, newer *catalog.Catalog) ([]findings.Fin
 	if older.Refusal() != nil {
 		c.add(ruleServed, findings.Note, catalog.Place{}, "", "", "opm did not serve the old content")
 	}
-	for _, name := range catalog.Join(newer, older).Names() {
+	names := catalog.Join(newer, older).Names()
+	for _, f := range newer.Faulty { // the older content may not have it
+		if f.Missing && f.Package != "" {
+			names = append(names, f.Package)
+		}
+	}
+	for _, name := range lists.SortedUnique(names) {
+		was, is := unserved(older, name), unserved(newer, name)
+		if is != nil {
+			var at catalog.Place
+			if p := cmp.Or(newer.Refused(name), older.Packages[name]); p != nil {
+				at = p.Place
+			}
+			c.add(ruleNotServed, findings.Error, at, "Package "+name, cmp.Or(manifest.HintOf(is),
+				"mend it, then compare again"), "opm does not serve it, so nothing of it is compared: %s",
+				text.OneLine(is.Error()))
+			continue
+		}
+		if was != nil {
+			c.add(ruleServed, findings.Note, catalog.Place{}, "Package "+name, "", "opm did not serve it before")
+		}
 		if err := c.pkg(name, older.Packages[name], newer.Packages[name]); err != nil {
 			return nil, err
 		}
@@ -96,6 +117,14 @@ func Compare(ctx context.Context, older, newer *catalog.Catalog) ([]findings.Fin
 	}
 	slices.SortStableFunc(c.list, func(a, b findings.Finding) int { return a.Level.Rank() - b.Level.Rank() })
 	return c.list, ctx.Err()
+}
+
+// unserved returns why a package of directories of bundles is not in a catalog; nil if it is, or if there is none.
+func unserved(in *catalog.Catalog, name string) error {
+	if in.Packages[name] != nil {
+		return nil
+	}
+	return in.Missing(name)
 }
 
 type comparison struct {

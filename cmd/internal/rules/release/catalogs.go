@@ -242,8 +242,11 @@ func (s *catalogSet) release(x *opened, serving []*catalog.Catalog) {
 	}
 	entry := catalog.EntryOf(x.bundle.CSV)
 	s.planning = append(s.planning, entry)
-	for _, dir := range lists.Keys(s.committed) {
-		s.stay(at, dir, x.bundle, x.bundle.Channels, entry, false)
+	for _, c := range serving {
+		if s.top == s.root && c.Packages[x.bundle.Package] != nil { // else the pipeline adds it
+			s.say("%s is in no catalog and no template yet: nobody gets it before it is", entry.Name)
+		}
+		s.stay(at, c, x.bundle, x.bundle.Channels, entry, false)
 	}
 }
 

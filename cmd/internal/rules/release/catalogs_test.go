@@ -359,6 +359,16 @@ func TestCatalogsOfOperator(t *testing.T) {
 			"template.yaml:6: warning: Channel a/stable: gone: a.v1.0.0 [entry-removed]",
 			"template.yaml:6: note: Channel a/stable: new: a.v1.1.0 [entry-added]",
 			"template.yaml:10: note: Channel a/stable: the head is a.v1.1.0, was a.v1.0.0 [head-moved]"}},
+		{"a template alone, from which it does not lead", func() files {
+			f := own("").set("template.yaml", strings.ReplaceAll(basic1, "r.example.com/a:1.0.0", "r.example.com/a:v1.0.0"))
+			for path, text := range (files{}).bundle("1.0.0", "stable", "", "") {
+				f[strings.Replace(path, "operators/a/1.0.0", "older", 1)] = text
+			}
+			delete(f, "catalog/a.yaml")
+			delete(f, "catalog/bundles/a.yaml")
+			return f
+		}(), []string{"bundle/manifests/csv.yaml:1: error: Channel a/stable: users run a.v1.0.0, and " +
+			"a.v1.1.0 is new: no replaces, skips or skipRange of it leads from there, and they stay [release/users-stay]"}},
 		{"a catalog that its own bundle is added to", own("").set("catalog/a.yaml", graph1+
 			"---\nschema: olm.package\nname: b\ndefaultChannel: x\n---\nschema: olm.channel\npackage: b\nname: x\nentries: [{name: b.v1.0.0}]\n").
 			replace("catalog/bundles/a.yaml", "package: a", "package: b").

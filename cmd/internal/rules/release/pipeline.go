@@ -244,7 +244,7 @@ func (s *catalogSet) planned(x *opened) bool {
 			t.Name = x.bundle.CSV.Name
 			s.planning = append(s.planning, t.Entry)
 			for _, c := range s.makes[filepath.Join(s.root, pipeline.Templates, t.Template)] {
-				s.stay(catalog.Place{File: at.File, Line: at.Line}, c, x.bundle, t.Channels, t.Entry, true)
+				s.stay(catalog.Place{File: at.File, Line: at.Line}, s.committed[c], x.bundle, t.Channels, t.Entry, true)
 			}
 		}
 	}
@@ -254,9 +254,9 @@ func (s *catalogSet) planned(x *opened) bool {
 // stay finds the heads of channels of a catalog from which the entry of a new bundle does not lead. For opm a channel
 // whose head has only a skipRange has two heads (operator-registry: alpha/model, Channel.Head). What is older than a
 // head may be no update.
-func (s *catalogSet) stay(at catalog.Place, dir string, b *bundle.Bundle, channels []string, e catalog.Entry,
+func (s *catalogSet) stay(at catalog.Place, c *catalog.Catalog, b *bundle.Bundle, channels []string, e catalog.Entry,
 	update bool) {
-	p := s.committed[dir].Packages[b.Package]
+	p := c.Packages[b.Package]
 	for _, name := range channels {
 		if p == nil || p.Channel(name) == nil || p.Channel(name).Entry(e.Name) != nil {
 			continue
