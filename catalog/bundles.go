@@ -288,13 +288,6 @@ func listed(b *bundle.Bundle, at Place, from *origin) *Listed {
 	return l
 }
 
-// Refused returns why opm refuses a catalog that has a bundle, whatever else is in it; nil if it does not.
-func Refused(b *bundle.Bundle) *Fault {
-	l := listed(b, Place{}, nil)
-	p := &Package{Name: l.Package, Channels: []*Channel{{Entries: []Entry{l.entry}}}}
-	return p.checkBundle(l.Bundle)
-}
-
 // OfListed returns the catalog of the bundles below a directory as Read does: with the update graphs that the files of
 // pipelines beside them make.
 func OfListed(ctx context.Context, root string, list []*Listed, o Options) *Catalog {

@@ -46,7 +46,7 @@ func Refusals(ctx context.Context, api writes.Checker, release *semver.Version, 
 	}
 	for _, o := range ofOLMv1(objects, olm.KindClusterExtension) {
 		if old := existing(o); old != nil {
-			answers, of = append(answers, writes.Answer{Causes: writes.Fixed(old, o)}), append(of, o)
+			answers, of = append(answers, writes.Answer{Causes: plan.Fixed(old, o)}), append(of, o)
 		}
 	}
 	for i, a := range answers {
@@ -87,8 +87,8 @@ func level(o *manifest.Object, causes []writes.Cause) (findings.Severity, string
 	return findings.Error, ""
 }
 
-// preflight asks what OLM v1 asks before it changes a CRD of the cluster, and what the API server says to what it applies
-// then. Before that, Helm refuses what is in the way of a ClusterExtension that has nothing installed
+// preflight asks what OLM v1 asks before it changes a CRD of the cluster, and what the API server says to what it
+// applies then. Before that, Helm refuses what is in the way of a ClusterExtension that has nothing installed
 // (operator-controller: internal/operator-controller/applier/helm.go, Apply).
 func (c *prediction) preflight(ctx context.Context, e *PlayedExtension) error {
 	o, q, release := c.options, e.asked, c.options.Target.Controllers()[0]

@@ -5,13 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"reflect"
-	"strings"
 
 	"github.com/blang/semver/v4"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -54,20 +50,6 @@ func (c Cause) String() string {
 		return c.Message
 	}
 	return c.Field + ": " + c.Message
-}
-
-// Fixed returns why the API server refuses an object that takes the place of an existing one, as far as immutable fields
-// of its kind say it, without asking anybody.
-func Fixed(existing, made *manifest.Object) (causes []Cause) {
-	for _, at := range olm.ImmutableFields(made.Group(), made.Kind) {
-		path := strings.Split(at, ".")
-		is, _ := made.Get(path...)
-		if was, _ := existing.Get(path...); was != nil && is != nil && !reflect.DeepEqual(was, is) {
-			message := field.Invalid(nil, is, path[len(path)-1]+" is immutable").ErrorBody()
-			causes = append(causes, Cause{Field: at, Message: message})
-		}
-	}
-	return causes
 }
 
 // Of returns the Write of an object, over an existing one, which may be nil. The error is about an object that cannot

@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,13 +73,27 @@ func (w *writer) ask(existing, made *manifest.Object) []string {
 		w.unasked = w.unasked || !answers[0].Known && made.Kind == "Deployment"
 	}
 	if existing != nil && !answers[0].Known {
-		answers[0].Causes = writes.Fixed(existing, made)
+		answers[0].Causes = Fixed(existing, made)
 	}
 	return lists.Map(answers[0].Causes, writes.Cause.String)
 }
 
-// Refused returns why the API server refuses an object that takes the place of an existing one, or nil. The error is that
-// of the API, which may be nil.
+// Fixed returns why the API server refuses an object that takes the place of an existing one, as far as the immutable
+// fields of its kind say it, without asking anybody.
+func Fixed(existing, made *manifest.Object) (causes []writes.Cause) {
+	for _, at := range olm.ImmutableFields(made.Group(), made.Kind) {
+		path := strings.Split(at, ".")
+		is, _ := made.Get(path...)
+		if was, _ := existing.Get(path...); was != nil && is != nil && !reflect.DeepEqual(was, is) {
+			message := field.Invalid(nil, is, path[len(path)-1]+" is immutable").ErrorBody()
+			causes = append(causes, writes.Cause{Field: at, Message: message})
+		}
+	}
+	return causes
+}
+
+// Refused returns why the API server refuses an object that takes the place of an existing one, or nil. The error is
+// that of the API, which may be nil.
 func Refused(ctx context.Context, api writes.Checker, existing, made *manifest.Object) (*Refusal, error) {
 	w := &writer{ctx: ctx, api: api}
 	causes := w.ask(existing, made)

@@ -232,4 +232,5 @@ var (
 
 // Rules explains the findings.
 var Rules = []findings.Rule{RuleAPIRequired, RuleInstallMode, RuleCRDOwner, RulePath, RuleSameName, RuleLost,
-	RuleNotServed, RuleStored, RuleCRDSafety, RuleRefused, RuleDefinition, RuleAccount, RuleConversion, RuleObjectsUnfit}
+	RuleNotServed, RuleStored, RuleCRDSafety, RuleRefused, RuleDefinition, RuleAccount, RuleConversion,
+	RuleObjectsUnfit}

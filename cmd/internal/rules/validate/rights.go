@@ -217,7 +217,7 @@ func ownedVersions(b *bundle.Bundle) (list []Finding) {
 
 // storedWithout returns a warning for each field of a CRD of the bundle that is lost when an object is written. What a
 // webhook converts is not known. A CRD that cannot be read is reported elsewhere.
-func storedWithout(ctx context.Context, b *bundle.Bundle) (list []Finding, err error) {
+func storedWithout(ctx context.Context, b *bundle.Bundle) (list []Finding) {
 	for _, c := range b.CRDs {
 		converts := func(w v1alpha1.WebhookDescription) bool {
 			return w.Type == v1alpha1.ConversionWebhook && slices.Contains(w.ConversionCRDs, c.Name)
@@ -231,7 +231,7 @@ func storedWithout(ctx context.Context, b *bundle.Bundle) (list []Finding, err e
 				Message: fmt.Sprintf("%s: %s: %s", f.Version, f.Path, f.Message)})
 		}
 	}
-	return list, ctx.Err()
+	return list
 }
 
 const (

@@ -118,7 +118,7 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 	list = append(list, refusals(src, b)...)
 	operator := operatorOf(b)
 	list = slices.Concat(list, dependencyFindings(src.FS, b), ownedVersions(b), cutOff(b),
-		publication(src, b, o.Catalogs), fit.Conversions(operator), fit.NotServed(operator))
+		publication(src, b, o.Catalogs), fit.Conversions(operator), fit.NotServed(operator), storedWithout(ctx, b))
 	for _, ask := range []func(*bundle.Bundle) ([]Finding, error){inVain, bindings} {
 		found, err := ask(b)
 		if err != nil {
@@ -126,7 +126,7 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 		}
 		list = append(list, found...)
 	}
-	unserved := ofOPM(src, b)
+	unserved := ofOPM(ctx, src, b)
 	list = append(list, unserved...)
 	if form := cmp.Or(o.Form, o.Cluster.Form()); o.Cluster.Known() || o.Form != "" {
 		found, verdict := Fit(b, form, o.Cluster)
@@ -135,11 +135,6 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 		}
 		list = append(append(list, found...), verdict)
 	}
-	stored, err := storedWithout(ctx, b)
-	if err != nil {
-		return nil, err
-	}
-	list = append(list, stored...)
 	if o.Descoped {
 		list = append(list, visibility(b)...)
 	}
@@ -157,7 +152,7 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 		list = append(list, refused...)
 	}
 	examples, err := exampleFindings(ctx, o.Resources, b, list)
-	return tidy(append(list, examples...)), err
+	return tidy(append(list, examples...)), cmp.Or(err, ctx.Err())
 }
 
 func operatorOf(b *bundle.Bundle) fit.Operator {
@@ -176,17 +171,18 @@ func Fit(b *bundle.Bundle, form fit.Form, c fit.Cluster) (list []Finding, verdic
 }
 
 // ofOPM returns why no catalog serves a bundle. That of a catalog is served.
-func ofOPM(src *source.Source, b *bundle.Bundle) []Finding {
-	f := catalog.Refused(b)
-	if f == nil || src.Kind == source.KindCatalog {
+func ofOPM(ctx context.Context, src *source.Source, b *bundle.Bundle) (list []Finding) {
+	if src.Kind == source.KindCatalog {
 		return nil
 	}
-	field := ""
-	if f.Rule == "version" {
-		field = "spec.version"
+	fields := map[string]string{"version": "spec.version", "image": ""}
+	for _, f := range catalog.OfBundles(ctx, map[string]*bundle.Bundle{".": b}).Faults() {
+		if field, asked := fields[f.Rule]; asked {
+			list = append(list, finding(ruleCatalog, findings.Error,
+				b.CSVObject.Errorf(field, "opm serves no catalog that has the bundle: %s", f.Text)))
+		}
 	}
-	return []Finding{finding(ruleCatalog, findings.Error, b.CSVObject.Errorf(field, "opm serves no catalog that has the "+
-		"bundle: %s", f.Text))}
+	return list
 }
 
 // refusals returns why olmgen refuses to render a bundle, and why OLM refuses to unpack it.
