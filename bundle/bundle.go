@@ -201,7 +201,7 @@ func (b *Bundle) CatalogProperties() []Property {
 			list = append(list, Property{Type: kind, Value: raw})
 		}
 	}
-	add(olm.PropertyPackage, map[string]string{"packageName": b.Package, "version": b.versionText()})
+	add(olm.PropertyPackage, map[string]string{"packageName": b.Package, "version": b.CSV.Spec.Version.String()})
 	var shipped []olm.API
 	for _, c := range b.CRDs {
 		for _, v := range c.Versions {
@@ -220,20 +220,6 @@ func (b *Bundle) CatalogProperties() []Property {
 		return strings.Compare(a.Type+"\x00"+string(a.Value), b.Type+"\x00"+string(b.Value))
 	})
 	return slices.CompactFunc(list, Property.Equal)
-}
-
-// versionText returns spec.version as it is written: OLM reads v1.0.0 and no version at all, and opm copies them
-// (operator-registry: pkg/registry/csv.go, GetVersion).
-func (b *Bundle) versionText() string {
-	if b.CSVObject == nil {
-		return b.CSV.Spec.Version.String()
-	}
-	version, err := b.CSVObject.Get("spec", "version")
-	written, ok := version.(string)
-	if !ok && err == nil && version != nil {
-		return b.CSV.Spec.Version.String() // of another type, which is reported elsewhere
-	}
-	return written
 }
 
 // Equal reports whether two properties say the same, wherever they stand.

@@ -278,7 +278,7 @@ func List(b *bundle.Bundle, dir string, open func() (*source.Source, error)) *Li
 func listed(b *bundle.Bundle, at Place, from *origin) *Listed {
 	l := &Listed{Package: b.Package, channels: slices.Clone(b.Channels), defaultChannel: b.DefaultChannel,
 		entry: EntryOf(b.CSV), Bundle: &Bundle{Place: at, Name: b.CSV.Name, Objects: true, origin: from,
-			Properties: b.CatalogProperties()}}
+			Properties: propertiesOf(b)}}
 	l.entry.Place, l.defaultAt = at, at
 	var doc blob
 	for _, r := range relatedImages(b.CSV, "") {
@@ -286,6 +286,20 @@ func listed(b *bundle.Bundle, at Place, from *origin) *Listed {
 	}
 	l.Bundle.imageFault = (&reader{images: map[string]error{}}).imageFault(&doc)
 	return l
+}
+
+// propertiesOf returns the properties that opm makes of a bundle. It copies spec.version as it is written, and OLM reads
+// v1.0.0 and no version at all (operator-registry: pkg/registry/csv.go, GetVersion).
+func propertiesOf(b *bundle.Bundle) []Property {
+	list := b.CatalogProperties()
+	read := PropertyOf(PackageProperty{PackageName: b.Package, Version: b.CSV.Spec.Version.String()})
+	written, _ := b.CSVObject.Get("spec", "version")
+	for i := range list {
+		if list[i].Equal(read) {
+			list[i] = PropertyOf(PackageProperty{PackageName: b.Package, Version: olm.Text(written)})
+		}
+	}
+	return list
 }
 
 // OfListed returns the catalog of the bundles below a directory as Read does: with the update graphs that the files of

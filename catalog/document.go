@@ -55,7 +55,7 @@ func (b *Bundle) render() ([]byte, error) {
 		}
 		doc.Properties = append(doc.Properties, Property{Type: olm.PropertyObject, Value: value})
 	}
-	doc.Properties = append(doc.Properties, read.CatalogProperties()...)
+	doc.Properties = append(doc.Properties, propertiesOf(read)...)
 	doc.RelatedImages = relatedImages(read.CSV, b.Image)
 	return json.Marshal(doc)
 }
