@@ -151,11 +151,6 @@ func (i Image) At() string {
 	return at
 }
 
-// Unpinned returns the images that a cluster pulls and that have no digest.
-func Unpinned(list []Image) []Image {
-	return slices.DeleteFunc(slices.Clone(list), func(i Image) bool { return i.Pinned || !i.Pulled() })
-}
-
 // Names returns the images that a cluster pulls, normalized and sorted, each once.
 func Names(list []Image) []string {
 	return lists.SortedUnique(lists.Map(lists.Filter(list, Image.Pulled), Image.Reference))

@@ -105,7 +105,7 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 		return err
 	}
 	if f.unpinned {
-		list = images.Unpinned(list)
+		list = lists.Filter(list, func(i images.Image) bool { return i.Pulled() && !i.Pinned })
 	}
 	sayGuesses(cmd, list)
 	if err := f.print(cmd, list); err != nil {
