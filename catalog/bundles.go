@@ -288,8 +288,8 @@ func listed(b *bundle.Bundle, at Place, from *origin) *Listed {
 	return l
 }
 
-// propertiesOf returns the properties that opm makes of a bundle. It copies spec.version as it is written, and OLM reads
-// v1.0.0 and no version at all (operator-registry: pkg/registry/csv.go, GetVersion).
+// propertiesOf returns the properties that opm makes of a bundle. It copies spec.version as it is written, and OLM
+// reads v1.0.0 and no version at all (operator-registry: pkg/registry/csv.go, GetVersion).
 func propertiesOf(b *bundle.Bundle) []Property {
 	list := b.CatalogProperties()
 	read := PropertyOf(PackageProperty{PackageName: b.Package, Version: b.CSV.Spec.Version.String()})

@@ -77,7 +77,8 @@ func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
 			return f.extensions(cmd, refs)
 		}
 	}
-	if name := given(cmd, append([]string{"olm-version", "openshift-version", "kube-version"}, catalogFlags...)...); name != "" {
+	about := append([]string{"olm-version", "openshift-version", "kube-version"}, catalogFlags...)
+	if name := given(cmd, about...); name != "" {
 		return &usageError{name + " is for the ClusterExtensions of a TREE, without --installer", "leave it out"}
 	}
 	namespace, account, ok := strings.Cut(f.installer, "/")
