@@ -117,7 +117,7 @@ func (f *updateFlags) run(cmd *cobra.Command, paths []string) error {
 	}
 	for _, o := range plan.Operators {
 		if o.Status == updating.Withdrawn {
-			warn(cmd, "%s: %s: %s", o.Name, o.From, o.Reason)
+			warn(cmd, "%s: %s", strings.TrimSuffix(o.Name+": "+o.From, ": "), o.Reason)
 		}
 	}
 	if err := unreadError(inCluster.Unread); err != nil {
