@@ -19,6 +19,7 @@ var otherwise = map[string]struct{ says, why string }{
 	"crd.new-required-field":              {"has the wrong type: true or false, want text", "y is true in YAML 1.1, which OLM and kubectl read"},
 	"crd.new-required-with-default-field": {"has the wrong type: true or false, want text", "y is true in YAML 1.1, which OLM and kubectl read"},
 	"crd.default-on-nested-required":      {"the worst is E", "the API server validates a default as it stands, without the defaults within it (apiextensions-apiserver, structural defaulting/validation.go)"},
+	"crd.conv-cabundle":                   {"the worst is E", "the API server refuses a caBundle that is no PEM (apiextensions-apiserver, validation.go, validateCustomResourceConversion)"},
 	"crd.version-renamed":                 {`has no version "v1alpha1"`, "the CSV owns a version that the CRD does not have (requirements.go)"},
 	"csv.apisvc-owned":                    {"a Service can't have both", "webhooks and API services of a Deployment share one Service, whose ports have their numbers as names (apiservices.go)"},
 	"csv.mode-single-only":                {"supports neither AllNamespaces nor OwnNamespace", "nobody says which namespace it shall watch"},

@@ -75,7 +75,7 @@ var catalogVoices = []voice{
 		says: []saying{
 			{command: "render -f olmgen.yaml --offline -o -", want: noDefault + `.*^hint: choose a channel: stable$`, not: `kind: Subscription`},
 			{command: "render catalog:catalog.yaml --profile subscription --catalog-source openshift-marketplace/community-operators --offline", want: noDefault},
-			{command: "update -f olmgen.yaml --offline --dry-run", want: `u: left alone: ` + noDefault},
+			{command: "update -f olmgen.yaml --offline --dry-run", want: `u: not known: warning: ` + noDefault},
 			{command: "permissions catalog:catalog.yaml --offline", want: noDefault},
 			{command: "images catalog:catalog.yaml --offline", want: noDefault},
 			{command: "validate catalog:catalog.yaml --offline", want: noDefault},
@@ -98,7 +98,7 @@ var catalogVoices = []voice{
 ` + twoBundles,
 		says: []saying{
 			{command: "render -f olmgen.yaml --offline -o -", want: noHead, not: `kind: Subscription`},
-			{command: "update -f olmgen.yaml --offline --dry-run", want: `u: left alone: ` + noHead},
+			{command: "update -f olmgen.yaml --offline --dry-run", want: `u: not known: warning: ` + noHead},
 			{command: "permissions catalog:catalog.yaml --offline", want: noHead},
 			{command: "catalog validate catalog.yaml", want: `no channel head found in graph`},
 			{command: "catalog path u --catalog catalog.yaml --from 1.0.0", want: `no channel heads`, not: `is the head`},
@@ -116,7 +116,7 @@ var catalogVoices = []voice{
 ` + twoBundles,
 		says: []saying{
 			{command: "render -f olmgen.yaml --offline -o -", want: `has 2 heads .*: u\.v1\.0\.0, u\.v2\.0\.0$`},
-			{command: "update -f olmgen.yaml --offline --dry-run", want: `u: left alone: .* has 2 heads .*: u\.v1\.0\.0, u\.v2\.0\.0$`},
+			{command: "update -f olmgen.yaml --offline --dry-run", want: `u: not known: warning: .* has 2 heads .*: u\.v1\.0\.0, u\.v2\.0\.0$`},
 			{command: "catalog validate catalog.yaml", want: `multiple channel heads found in graph: u\.v1\.0\.0, u\.v2\.0\.0`},
 			{command: "catalog resolve --catalog catalog.yaml --install u", want: `multiple channel heads found in graph`},
 			{command: "catalog path u --catalog catalog.yaml --from 1.0.0", want: `2 replacement chains were found`},

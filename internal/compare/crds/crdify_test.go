@@ -110,7 +110,7 @@ func (c theirs) covered(f Finding) bool {
 	}
 	path := strings.NewReplacer("[]", ".items", "[*]", ".additionalProperties").Replace("^." + f.Path)
 	path = strings.Replace(strings.TrimSuffix(path, "."), "^..", "^.", 1)
-	if f.Rule == ruleFieldRemoved && (c.path == path || strings.HasPrefix(c.path, path+".") ||
+	if (f.Rule == ruleFieldRemoved || f.Rule == ruleStoredWithout) && (c.path == path || strings.HasPrefix(c.path, path+".") ||
 		strings.HasPrefix(c.path, path+"[")) {
 		return true
 	}

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/crdify/pkg/validations/property"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -74,7 +75,7 @@ func CRDSafety(live, now *manifest.Object) (words []string, err error) {
 		// an error is: - VERSION - FIELD - CHECK - ERROR - TEXT; details have tabs
 		at, why, is := strings.Cut(strings.TrimPrefix(line, "- "), " - ERROR - ")
 		if is && !strings.Contains(at, "\t") {
-			why = strings.TrimSuffix(strings.TrimSpace(why), " :")
+			why = unordered().ReplaceAllStringFunc(strings.TrimSuffix(strings.TrimSpace(why), " :"), inOrder)
 			words = append(words, strings.ReplaceAll(at, " - ", ": ")+": "+why)
 		}
 	}
@@ -83,4 +84,15 @@ func CRDSafety(live, now *manifest.Object) (words []string, err error) {
 		words[0] = fmt.Sprintf("validating upgrade for CRD %q: %s", now.Name, words[0])
 	}
 	return words, nil
+}
+
+// unordered finds the lists of crdify that are in any order (crdify: pkg/validations/property, enum.go and required.go).
+var unordered = lazy.Regexp(`(required fields|enum [^:]*) ?: \[.*\]$`)
+
+// inOrder sorts the words of a list in brackets at the end of a text.
+func inOrder(s string) string {
+	what, list, _ := strings.Cut(strings.TrimSuffix(s, "]"), "[")
+	words := strings.Fields(list)
+	slices.Sort(words)
+	return what + "[" + strings.Join(words, " ") + "]"
 }
