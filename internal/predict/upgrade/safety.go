@@ -86,7 +86,7 @@ func CRDSafety(live, now *manifest.Object) (words []string, err error) {
 	return words, nil
 }
 
-// unordered finds the lists of crdify that are in any order (crdify: pkg/validations/property, enum.go and required.go).
+// unordered finds the lists of crdify that have no order (crdify: pkg/validations/property, enum.go and required.go).
 var unordered = lazy.Regexp(`(required fields|enum [^:]*) ?: \[.*\]$`)
 
 // inOrder sorts the words of a list in brackets at the end of a text.
