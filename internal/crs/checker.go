@@ -11,6 +11,15 @@ type Checker interface {
 	Judge(Version) (Judge, error)
 }
 
+// Creating is a Checker of objects that are created.
+type Creating struct{ Checker }
+
+// Judge returns what judges the objects of a version.
+func (c Creating) Judge(v Version) (Judge, error) {
+	v.Creates = true
+	return c.Checker.Judge(v)
+}
+
 // Judge judges a custom resource, which is JSON.
 type Judge func(object []byte) (Verdict, error)
 
@@ -19,6 +28,7 @@ type Version struct {
 	apiextensionsv1.CustomResourceDefinitionVersion
 	ClusterScoped         bool
 	PreserveUnknownFields bool
+	Creates               bool // of a Verdict, only Create and Unknown are asked for
 
 	// Listed is the version as the cluster has it: before OLM sees an object, the API server drops fields and sets
 	// defaults by that schema. Without it, OLM judges objects as they are.

@@ -381,8 +381,10 @@ func (c *prediction) playExtensions(ctx context.Context) error {
 		}
 		if why := differing(x, found); why != "" {
 			err, e.disputed = errors.New(why), true
-		} else if field, refusal := c.refusal(ctx, x); refusal != nil {
-			err, e.untaken = refusal, field
+		} else if err == nil || c.options.Applied {
+			if field, refusal := c.refusal(ctx, x); refusal != nil {
+				err, e.untaken = refusal, field
+			}
 		}
 		switch refusal, refused := errors.AsType[*extension.Refusal](err); {
 		case refused:

@@ -40,9 +40,17 @@ var crdsOfOLMv1 = sync.OnceValues(func() (map[schema.GroupKind]*crs.CRD, error) 
 	return crs.ByKind(byName)
 })
 
-// fits judges custom resources by their CRD in the tree, and objects of OLM v1 by its own. The schemas of OLM v0 are
-// left out: see judgeObjects. What has no CRD, or cannot be judged, is left out.
-func (c *prediction) fits(ctx context.Context, objects []*manifest.Object) ([]crs.Result, error) {
+// fits judges custom resources by their CRD in the tree, and objects of OLM v1 by its own, once. The schemas of OLM v0
+// are left out: see judgeObjects. What has no CRD, or cannot be judged, is left out.
+func (c *prediction) fits(ctx context.Context) (map[*manifest.Object]crs.Result, error) {
+	if c.fitted == nil {
+		results, err := c.judgeAll(ctx, c.objects)
+		c.fitted, c.unfitted = lists.By(results, func(r crs.Result) *manifest.Object { return r.Object }), err
+	}
+	return c.fitted, c.unfitted
+}
+
+func (c *prediction) judgeAll(ctx context.Context, objects []*manifest.Object) ([]crs.Result, error) {
 	kinds := map[schema.GroupKind]*crs.CRD{}
 	for _, d := range c.definitions() {
 		if k := d.of; k.Group != "" && k.Name != "" && k.Group != olm.Group {
@@ -51,7 +59,7 @@ func (c *prediction) fits(ctx context.Context, objects []*manifest.Object) ([]cr
 	}
 	of := func(o *manifest.Object) schema.GroupKind { return schema.GroupKind{Group: o.Group(), Kind: o.Kind} }
 	for _, o := range objects {
-		if kind := of(o); o.Group() == olm.GroupV1 && kinds[kind] == nil {
+		if kind := of(o); o.Group() == olm.GroupV1 && kinds[kind] == nil && (c.options.Applied || c.resolves) {
 			own, err := crdsOfOLMv1()
 			if err != nil {
 				return nil, err
@@ -65,18 +73,22 @@ func (c *prediction) fits(ctx context.Context, objects []*manifest.Object) ([]cr
 	if len(objects) == 0 || c.options.Checker == nil {
 		return nil, nil
 	}
-	return crs.Check(ctx, c.options.Checker, kinds, objects)
+	return crs.Check(ctx, crs.Creating{Checker: c.options.Checker}, kinds, objects)
 }
 
 // judgeFit reports custom resources that the API server refuses, or drops a field of. Where they cannot be judged, a
 // finding says so. The error is that of ctx.
 func (c *prediction) judgeFit(ctx context.Context) error {
-	results, err := c.fits(ctx, c.objects)
+	results, err := c.fits(ctx)
 	if err != nil && ctx.Err() == nil {
 		c.report(ruleUnfit, findings.Warning, &manifest.Error{Msg: "custom resources are not judged: " + err.Error(),
 			Tip: manifest.HintOf(err)}, "")
 	}
-	for _, r := range results {
+	for _, o := range c.objects {
+		r, judged := results[o]
+		if !judged {
+			continue
+		}
 		where := "it does not fit CustomResourceDefinition " + r.CRD.Name
 		for _, f := range r.Verdict.Create {
 			if r.Object.Kind != olm.KindClusterExtension || r.Object.Group() != olm.GroupV1 { // playExtensions says so
@@ -93,11 +105,13 @@ func (c *prediction) judgeFit(ctx context.Context) error {
 
 // refusal returns why the API server refuses a ClusterExtension, and the field; or nil.
 func (c *prediction) refusal(ctx context.Context, x *manifest.Object) (field string, why error) {
-	results, err := c.fits(ctx, []*manifest.Object{x})
-	if err != nil || len(results) == 0 {
-		return "", nil //nolint:nilerr // judgeFit says so
+	c.resolves = true
+	results, _ := c.fits(ctx) // judgeFit says why it cannot
+	r, judged := results[x]
+	if !judged {
+		return "", nil
 	}
-	r, says := results[0], "the API server refuses it: "
+	const says = "the API server refuses it: "
 	switch faults := r.Verdict.Create; {
 	case !r.Served:
 		return "apiVersion", &extension.Refusal{Text: says + x.APIVersion + " is not served, " +

@@ -19,6 +19,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/rbac"
@@ -39,12 +40,15 @@ type prediction struct {
 	copied    []*csv             // that OLM made of them
 	openShift bool               // the cluster is one of OpenShift
 
-	dumped     map[string]bool   // kinds of which the tree has objects of a cluster: see dumpedKinds
-	open       bool              // what the tree lacks may be in the cluster
-	lacking    map[string]string // why nobody knows what OLM does in a namespace: what it needs is not in the tree
-	unknownCSV map[string]bool   // namespaces with a Subscription whose CSV is unknown
-	unknown    []Unknown         // these Subscriptions
-	unforeseen []Unknown         // Report.Unforeseen
+	dumped     map[string]bool                 // kinds of which the tree has objects of a cluster: see dumpedKinds
+	open       bool                            // what the tree lacks may be in the cluster
+	resolves   bool                            // OLM v1 has a release for a ClusterExtension
+	fitted     map[*manifest.Object]crs.Result // custom resources that are judged; nil until one is asked about
+	unfitted   error                           // why not all of them are
+	lacking    map[string]string               // why nobody knows what OLM does in a namespace: what it needs is not in the tree
+	unknownCSV map[string]bool                 // namespaces with a Subscription whose CSV is unknown
+	unknown    []Unknown                       // these Subscriptions
+	unforeseen []Unknown                       // Report.Unforeseen
 	installs   []Install
 	plans      []installPlan      // by namespace, in OLM's order
 	played     []*InstallPlan     // those that were played

@@ -47,6 +47,7 @@ type Server struct {
 	validator       validation.SchemaValidator
 	cel             *schemacel.Validator
 	listed          *Server // of the version as the cluster has it; may be nil
+	creates         bool    // objects are created, and nothing else is asked
 }
 
 // New returns a Server of a version. The error says why the API server cannot use the schema.
@@ -55,6 +56,7 @@ func New(v crs.Version) (*Server, error) {
 		namespaced:      !v.ClusterScoped,
 		preserveUnknown: v.PreserveUnknownFields,
 		status:          v.Subresources != nil && v.Subresources.Status != nil,
+		creates:         v.Creates,
 	}
 	if v.Subresources != nil {
 		s.scale = v.Subresources.Scale
@@ -98,6 +100,18 @@ func (s *Server) judge(data []byte) (crs.Verdict, error) {
 	}
 	s.setNamespace(u)
 	v := crs.Verdict{}
+	if s.creates {
+		if v.Unknown, err = s.decode(u); err != nil {
+			v.Error = err.Error()
+			return v, nil //nolint:nilerr // the verdict says so
+		}
+		slices.Sort(v.Unknown)
+		if s.status {
+			delete(u.Object, "status")
+		}
+		v.Create = faults(s.create(u))
+		return v, nil
+	}
 	listed := u
 	if s.listed != nil {
 		listed = u.DeepCopy()
