@@ -45,7 +45,7 @@ type prediction struct {
 	resolves   bool                            // OLM v1 has a release for a ClusterExtension
 	fitted     map[*manifest.Object]crs.Result // custom resources that are judged; nil until one is asked about
 	unfitted   error                           // why not all of them are
-	lacking    map[string]string               // why nobody knows what OLM does in a namespace: what it needs is not in the tree
+	lacking    map[string]string               // by namespace: what OLM needs there, and the tree lacks
 	unknownCSV map[string]bool                 // namespaces with a Subscription whose CSV is unknown
 	unknown    []Unknown                       // these Subscriptions
 	unforeseen []Unknown                       // Report.Unforeseen
