@@ -78,11 +78,7 @@ func PathOf(c *catalog.Catalog, pkg, channel, from, to string) (*Path, error) {
 		return nil, manifest.WithHint(fmt.Errorf("the catalog has no package %s", pkg),
 			text.DidYouMean(pkg, c.AllNames()))
 	}
-	ch, err := p.ChannelOrDefault(channel)
-	if err != nil {
-		return nil, err
-	}
-	order, err := sortChannel(channelEntries(p, ch))
+	ch, order, err := orderOf(p, channel)
 	if err != nil {
 		return nil, err
 	}
@@ -114,11 +110,7 @@ func PathOf(c *catalog.Catalog, pkg, channel, from, to string) (*Path, error) {
 // Reaches returns a function that reports whether OLM updates a release of a package, a version or the name of a CSV,
 // to the head of a channel. Its error is about the release. It is an error if opm serves no such channel.
 func Reaches(p *catalog.Package, channel string) (func(from string) (bool, error), error) {
-	ch, err := p.ChannelOrDefault(channel)
-	if err != nil {
-		return nil, err
-	}
-	order, err := sortChannel(channelEntries(p, ch))
+	_, order, err := orderOf(p, channel)
 	if err != nil {
 		return nil, err
 	}
@@ -127,6 +119,16 @@ func Reaches(p *catalog.Package, channel string) (func(from string) (bool, error
 		name, version, err := p.Installed(from)
 		return err == nil && len(order) > 0 && end(&entry{name: name, version: version}) == order[0].name, err
 	}, nil
+}
+
+// orderOf returns a channel, or the default channel, and its entries from the head on.
+func orderOf(p *catalog.Package, channel string) (*catalog.Channel, []*entry, error) {
+	ch, err := p.ChannelOrDefault(channel)
+	if err != nil {
+		return nil, nil, err
+	}
+	order, err := sortChannel(channelEntries(p, ch))
+	return ch, order, err
 }
 
 type pathWalk struct {

@@ -152,8 +152,8 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 	case f.verify && len(f.files) != 1 && (len(f.files) > 0 || len(f.since) == 0):
 		return &usageError{"--verify needs one RenderConfig, or an earlier dump", "name it with -f, or with --since"}
 	case f.verify:
-		given := changed("output", "directory", "force", "source", "to", "plan", "before", "table",
-			"olm-version", "openshift-version", "kube-version")
+		given := changed(append([]string{"output", "directory", "force", "source", "to", "plan", "before", "table"},
+			targetNames...)...)
 		if given != "" {
 			return &usageError{given + " cannot be given with --verify, which writes no file", "leave one of them out"}
 		}

@@ -90,8 +90,9 @@ func readNamed(file string, i budget.Input, wanted string) ([]byte, error) {
 	return data, err
 }
 
-// The flags of treeFlags, of treeCatalogs, and of both.
+// The flags of targetFlags, of treeFlags, of treeCatalogs, and of the last two.
 var (
+	targetNames  = []string{"olm-version", "openshift-version", "kube-version"}
 	rootFlags    = []string{"exclude", "all", "cluster", "repo", "allow-unknown"}
 	catalogFlags = []string{"catalog", "approve-all", "complete"}
 	aboutTrees   = slices.Concat(catalogFlags, rootFlags)

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -77,8 +78,7 @@ func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
 			return f.extensions(cmd, refs)
 		}
 	}
-	about := append([]string{"olm-version", "openshift-version", "kube-version"}, catalogFlags...)
-	if name := given(cmd, about...); name != "" {
+	if name := given(cmd, slices.Concat(targetNames, catalogFlags)...); name != "" {
 		return &usageError{name + " is for the ClusterExtensions of a TREE, without --installer", "leave it out"}
 	}
 	namespace, account, ok := strings.Cut(f.installer, "/")

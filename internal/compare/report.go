@@ -12,7 +12,6 @@ import (
 	_ "embed"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/compare/change"
 	"github.com/olmgen/olmgen/internal/compare/crds"
 	"github.com/olmgen/olmgen/internal/permissions"
@@ -126,11 +125,6 @@ type Consequence = upgrade.Consequence
 // Empty reports whether the releases do not differ.
 func (r *Report) Empty() bool {
 	return len(r.Permissions)+len(r.Users)+len(r.CRDs)+len(r.Workloads)+len(r.Identity)+len(r.OLM)+len(r.Unread) == 0
-}
-
-// Unknown counts the operators that are not known and whose Subscription or ClusterExtension changed.
-func (r *Report) Unknown() int {
-	return lists.Count(r.Unresolved, func(u Unresolved) bool { return u.Changed })
 }
 
 // Missing returns which files could not be read, and why.

@@ -19,7 +19,8 @@ import (
 
 // verdict returns what a person decides, in one line. It is empty if there is nothing to decide.
 func (r *Report) verdict(pairs []pair) string {
-	parts := filled([]string{lacking(len(r.Unread)+len(r.Ignored), r.Unknown(), r.undecided)})
+	changed := lists.Count(r.Unresolved, func(u Unresolved) bool { return u.Changed })
+	parts := filled([]string{lacking(len(r.Unread)+len(r.Ignored), changed, r.undecided)})
 	conditions := r.conditions()
 	warnings := r.attention()
 	olm := ""

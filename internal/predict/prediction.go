@@ -42,7 +42,6 @@ type prediction struct {
 
 	dumped     map[string]bool                 // kinds of which the tree has objects of a cluster: see dumpedKinds
 	open       bool                            // what the tree lacks may be in the cluster
-	resolves   bool                            // OLM v1 has a release for a ClusterExtension
 	fitted     map[*manifest.Object]crs.Result // custom resources that are judged; nil until one is asked about
 	unfitted   error                           // why not all of them are
 	lacking    map[string]string               // by namespace: what OLM needs there, and the tree lacks

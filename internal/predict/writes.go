@@ -103,10 +103,11 @@ func (c *prediction) preflight(ctx context.Context, e *PlayedExtension) error {
 	}
 	shipped, unseen := world.Index(was.made, o.Namespace), cmp.Or(was.Unknown, was.Refused, was.partial)
 	_, asks := release.Does(versions.AsksCrdify)
+	safety := upgrade.AsksCRDSafety(e.object)
 	var refused []string
 	for _, now := range e.made {
 		live := cmp.Or(c.Find(now), shipped.Find(now))
-		if now.Kind != kindCRD || live == nil && unseen == "" || !upgrade.AsksCRDSafety(e.object) { // or it is new
+		if now.Kind != kindCRD || live == nil && unseen == "" || !safety { // or it is new
 			continue
 		}
 		words, err := []string(nil), errors.New(unseen)

@@ -71,7 +71,7 @@ func lostFields(ctx context.Context, objects []*manifest.Object, kinds map[schem
 	if err != nil {
 		return nil, err
 	}
-	results, err := crs.Check(ctx, apiserver.Checker{}, kinds, stored)
+	results, err := crs.Check(ctx, crs.Creating{Checker: apiserver.Checker{}}, kinds, stored)
 	out := map[[2]string]found{}
 	for _, r := range results {
 		for _, path := range r.Verdict.Unknown {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/compare/internal/witness"
@@ -33,6 +34,10 @@ func (c *comparators) compareStored(ctx context.Context, old, now *definition) (
 	for _, v := range now.Spec.Versions {
 		if !v.Served || v.Name == storage.Name {
 			continue
+		}
+		if was := version(old, prunedIn(old)); was != nil && equality.Semantic.DeepEqual(was, storage) &&
+			equality.Semantic.DeepEqual(version(old, v.Name), &v) {
+			continue // what is lost was lost
 		}
 		was := lists.Set(c.lost(ctx, old, v.Name), func(i issue) string { return i.path })
 		issues := slices.DeleteFunc(c.lost(ctx, now, v.Name), func(i issue) bool { return was[i.path] })

@@ -100,41 +100,37 @@ func (s *Server) judge(data []byte) (crs.Verdict, error) {
 	}
 	s.setNamespace(u)
 	v := crs.Verdict{}
-	if s.creates {
-		if v.Unknown, err = s.decode(u); err != nil {
-			v.Error = err.Error()
-			return v, nil //nolint:nilerr // the verdict says so
+	if !s.creates {
+		listed := u
+		if s.listed != nil {
+			listed = u.DeepCopy()
+			if _, err := s.listed.decode(listed); err != nil {
+				v.Error = err.Error()
+				return v, nil //nolint:nilerr // the verdict says so
+			}
 		}
-		slices.Sort(v.Unknown)
-		if s.status {
-			delete(u.Object, "status")
+		v.OLM = faults(validation.ValidateCustomResource(nil, listed.Object, s.validator))
+		if len(v.OLM) > 0 {
+			said := validation.ValidateCustomResource(field.NewPath(""), listed.Object, s.validator)
+			v.OLMSays = said.ToAggregate().Error()
 		}
-		v.Create = faults(s.create(u))
-		return v, nil
-	}
-	listed := u
-	if s.listed != nil {
-		listed = u.DeepCopy()
-		if _, err := s.listed.decode(listed); err != nil {
-			v.Error = err.Error()
-			return v, nil //nolint:nilerr // the verdict says so
-		}
-	}
-	v.OLM = faults(validation.ValidateCustomResource(nil, listed.Object, s.validator))
-	if len(v.OLM) > 0 {
-		said := validation.ValidateCustomResource(field.NewPath(""), listed.Object, s.validator)
-		v.OLMSays = said.ToAggregate().Error()
 	}
 	if v.Unknown, err = s.decode(u); err != nil {
 		v.Error = err.Error()
 		return v, nil //nolint:nilerr // the verdict says so
 	}
 	slices.Sort(v.Unknown)
-	created, touched := u.DeepCopy(), u.DeepCopy()
+	created := u
+	if !s.creates {
+		created = u.DeepCopy()
+	}
 	if s.status {
 		delete(created.Object, "status")
 	}
-	v.Create = faults(s.create(created))
+	if v.Create = faults(s.create(created)); s.creates {
+		return v, nil
+	}
+	touched := u.DeepCopy()
 	err = unstructured.SetNestedField(touched.Object, "true", "metadata", "annotations", "olmgen.dev/touched")
 	v.Update = faults(s.update(touched, u))
 	return v, err

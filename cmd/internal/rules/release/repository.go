@@ -99,8 +99,8 @@ func (r *repository) operators(ctx context.Context) (list []*repository, err err
 	rest.templates = maps.Clone(r.templates)
 	for _, bundle := range r.bundles {
 		dir := filepath.Dir(bundle)
-		if !inCatalogs(dir) && first(dir, pipeline.File) == "" || dir == r.root ||
-			!slices.Contains(rest.bundles, bundle) {
+		if dir == r.root || !slices.Contains(rest.bundles, bundle) ||
+			!inCatalogs(dir) && first(dir, pipeline.File) == "" {
 			continue
 		}
 		of, err := look(ctx, dir)
