@@ -371,8 +371,8 @@ func (d dimension) grow(t *testing.T, command string) {
 		most = 1 << 14
 	}
 	least := 64
-	if strings.HasPrefix(command, "catalog resolve") && strings.HasPrefix(d.name, "entries") {
-		least = 128 // gini makes a sorting network of the entries, n log² n: in small ones this is more than the limit
+	if strings.HasPrefix(command, "catalog resolve") {
+		least = 256 // gini makes a sorting network of the entries, n log² n: in small ones this is more than the limit
 	}
 	fuzztest.Growth(t, fuzztest.Linear, min(least, most/4), most, func(n int) func() {
 		dir, out := t.TempDir(), t.TempDir()
