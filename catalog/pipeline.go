@@ -274,10 +274,8 @@ func (t *template) render(ctx context.Context) (*Package, error) {
 		return nil, err
 	}
 	var head struct {
-		Schema        string
-		Entries       []json.RawMessage
-		Substitutions []json.RawMessage
-		semverTemplate
+		Schema  string
+		Entries []json.RawMessage
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
 		return nil, err
@@ -286,7 +284,11 @@ func (t *template) render(ctx context.Context) (*Package, error) {
 	case "olm.template.basic":
 		return t.basic(ctx, head.Entries)
 	case "olm.semver":
-		return t.semver(&head.semverTemplate)
+		var s semverTemplate
+		if err := yaml.UnmarshalStrict(t.data, &s); err != nil { // as opm does
+			return nil, err
+		}
+		return t.semver(&s)
 	}
 	return nil, fmt.Errorf("olmgen does not know the template %q", head.Schema)
 }
@@ -344,7 +346,10 @@ func (b *Bundle) from(image string) *Bundle {
 func (t *template) basic(ctx context.Context, entries []json.RawMessage) (*Package, error) {
 	var documents []byte
 	images, imaged := 0, map[string]*Bundle{}
-	named := make([]struct{ Schema, Image, Name string }, len(entries))
+	named := make([]struct {
+		Schema, Image, Name, Package string
+		Properties, RelatedImages    []any
+	}, len(entries))
 	for i, e := range entries {
 		head := &named[i]
 		if err := json.Unmarshal(e, head); err != nil {
@@ -354,7 +359,10 @@ func (t *template) basic(ctx context.Context, entries []json.RawMessage) (*Packa
 			documents = append(append(documents, e...), ' ') // all in line 1
 			continue
 		}
-		images++
+		if images++; head.Image == "" || head.Package != "" || len(head.Properties)+len(head.RelatedImages) > 0 {
+			return nil, fmt.Errorf("entries[%d]: opm wants the image of a bundle, and neither package, properties nor "+
+				"relatedImages", i)
+		}
 		if b := t.imaged(head.Image); b != nil {
 			imaged[b.Name] = b
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/blang/semver/v4"
 
@@ -14,6 +15,7 @@ import (
 
 // semverTemplate is the content of an olm.semver (operator-registry: alpha/template/semver/semver.go).
 type semverTemplate struct {
+	Schema                       string
 	GenerateMajorChannels        bool
 	GenerateMinorChannels        bool
 	DefaultChannelTypePreference string
@@ -45,6 +47,10 @@ func (t *template) semver(s *semverTemplate) (*Package, error) {
 		kinds = kinds[1:]
 	}
 	prefer := cmp.Or(s.DefaultChannelTypePreference, kinds[len(kinds)-1])
+	if !slices.Contains(kinds, prefer) {
+		return nil, fmt.Errorf("defaultChannelTypePreference is %q, and the template makes %s channels: opm refuses it", prefer,
+			strings.Join(kinds, " and "))
+	}
 	p := &Package{Place: t.place(), Declared: true}
 	if len(t.known) > 0 {
 		p.Name = t.known[0].Name

@@ -193,6 +193,9 @@ func dependency(p catalog.Property) (f fact, version string) {
 	if json.Unmarshal(p.Value, &v) == nil && v.PackageName != "" {
 		return fact{change.Dependencies, p.Type + " " + v.PackageName}, cmp.Or(v.VersionRange, v.Version)
 	}
+	if p.Type == olm.PropertyConstraint { // too long for the name of what comes or goes
+		return fact{change.Dependencies, p.Type}, jsonText(p.Value)
+	}
 	return fact{change.Dependencies, p.Type + " " + jsonText(p.Value)}, ""
 }
 

@@ -120,16 +120,18 @@ func (r *Report) conditions() []string {
 		out = append(out, fmt.Sprintf("%s of %s %s %s", text.Count(n, "breaking change"), text.Count(len(names), "CRD"),
 			hurt, whom))
 	}
-	if len(left) > maxOthers {
+	alike := lists.Groups(left, func(c change.Change) string { return c.Message })
+	if len(alike) > maxOthers {
 		return append(out, text.Count(len(left), "other error")+" are all right")
 	}
-	for _, c := range left {
-		out = append(out, fmt.Sprintf("it is all right for %s that %s", text.Brief(c.Object), c.Message))
+	for _, same := range alike {
+		objects := lists.Map(same, func(c change.Change) string { return text.Brief(c.Object) })
+		out = append(out, fmt.Sprintf("it is all right for %s that %s", text.FirstOf(maxAlike, objects), same[0].Message))
 	}
 	return out
 }
 
-// maxOthers is how many errors a verdict has words for.
+// maxOthers is how many kinds of errors a verdict has words for.
 const maxOthers = 2
 
 // gained returns who gains what is as bad, and what that is: the facts, and what no fact says.
@@ -147,7 +149,7 @@ func (r *Report) gained(severity findings.Severity) (who string, what []string) 
 		}
 		switch {
 		case said[i.Risk]:
-		case i.Risk == permissions.Other && len(i.Kept) == 0:
+		case i.Risk == permissions.Other && len(i.Kept) == 0 && i.Follows != "":
 			others = lists.Add(others, i.Follows)
 		default:
 			more = lists.Add(more, gainText(i))

@@ -62,7 +62,9 @@ func (f *Fact) say() {
 	f.may = q.may
 	f.Text = f.everybody() + fmt.Sprintf(q.any, placeText(f.Namespaces), parts)
 	if f.Named {
-		f.Text = f.everybody() + fmt.Sprintf(q.named, placeText(f.Namespaces), parts, text.FirstOf(12, f.names))
+		names := text.FirstOf(12, f.names)
+		f.Text = f.everybody() + fmt.Sprintf(q.named, placeText(f.Namespaces), parts, names)
+		f.may = q.only + names
 	}
 }
 
@@ -72,17 +74,20 @@ type question struct {
 	any   string // for all objects of the resources
 	named string // only for some names
 	may   string // the same after "may"
+	only  string // the same before the names
 }
 
 var questions = []question{
-	{ReadsSecrets, "reads all Secrets of %s%s", "reads Secrets of %s%s, only %s", "read every Secret"},
-	{WritesRBAC, "writes RBAC in %s%s", "writes RBAC in %s%s, only of %s", "write RBAC"},
-	{RunsInPods, "runs in pods of %s%s", "runs in pods of %s%s, only of %s", "start or enter pods"},
-	{Impersonates, "impersonates in %s%s", "impersonates in %s%s, only of %s", "act as others"},
-	{ReachesNodes, "reaches nodes of %s%s", "reaches nodes of %s%s, only by %s", "reach nodes"},
-	{Installs, "installs operators in %s%s", "installs operators in %s%s, only by %s", "install operators"},
+	{ReadsSecrets, "reads all Secrets of %s%s", "reads Secrets of %s%s, only %s", "read every Secret", "read Secrets, only "},
+	{WritesRBAC, "writes RBAC in %s%s", "writes RBAC in %s%s, only of %s", "write RBAC", "write RBAC, only of "},
+	{RunsInPods, "runs in pods of %s%s", "runs in pods of %s%s, only of %s", "start or enter pods",
+		"start or enter pods, only of "},
+	{Impersonates, "impersonates in %s%s", "impersonates in %s%s, only of %s", "act as others", "act as others, only of "},
+	{ReachesNodes, "reaches nodes of %s%s", "reaches nodes of %s%s, only by %s", "reach nodes", "reach nodes, only by "},
+	{Installs, "installs operators in %s%s", "installs operators in %s%s, only by %s", "install operators",
+		"install operators, only by "},
 	{ChangesAPIs, "changes webhooks and CRDs of %s%s", "changes webhooks and CRDs of %s%s, only of %s",
-		"change webhooks and CRDs"},
+		"change webhooks and CRDs", "change webhooks and CRDs, only of "},
 }
 
 // amongThem is what rules about all resources of the core group are good for, if nothing else says it.

@@ -343,11 +343,17 @@ func (r *resolution) look(state *resolve.State) {
 		return r.Disabled(s.Namespace, s.Name) != nil || r.catalogs.gone(s.Namespace, s.Name)
 	})
 	if state.GlobalNamespace == "" {
-		state.GlobalNamespace = globalNamespace(state.Catalogs, state.Unknown)
+		near := slices.Concat(r.declared, lists.Filter(state.Catalogs, func(c resolve.Source) bool {
+			return slices.ContainsFunc(r.Subscriptions, func(s *world.Subscription) bool {
+				return s.Source == c.Name && s.SourceNamespace == c.Namespace
+			})
+		}))
+		state.GlobalNamespace = globalNamespace(near, state.Catalogs, state.Unknown)
 	}
 }
 
 // globalNamespace returns the namespace whose catalogs serve all: OpenShift's or OLM's, by the first list that has one.
+// What a cluster has and asks for comes first: catalogs may be given for clusters of both.
 func globalNamespace(lists ...[]resolve.Source) string {
 	for _, list := range lists {
 		for _, namespace := range []string{olm.NamespaceMarketplace, olm.NamespaceUpstream} {

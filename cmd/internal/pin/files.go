@@ -250,15 +250,27 @@ func (m *maker) component(resources []string) ([]byte, error) {
 		patches = append(patches, map[string]any{"target": target, "patch": string(text)})
 		return err
 	}
+	targets := map[string][]Source{} // of the Subscriptions of a name
 	for _, n := range m.input.Namespaces {
 		for i := range n.State.Subscriptions {
-			s := &n.State.Subscriptions[i]
-			to := m.to(PackageOf(s).Source)
-			if to == PackageOf(s).Source || !n.Operators[i].InGit {
+			name := n.Operators[i].Name
+			targets[name] = lists.Add(targets[name], m.to(PackageOf(&n.State.Subscriptions[i]).Source))
+		}
+	}
+	done := map[string]bool{}
+	for _, n := range m.input.Namespaces {
+		for i := range n.State.Subscriptions {
+			from, name := PackageOf(&n.State.Subscriptions[i]).Source, n.Operators[i].Name
+			to := m.to(from)
+			if to == from || done[name] || !n.Operators[i].InGit {
 				continue
 			}
-			of := map[string]string{"group": olm.Group, "kind": v1alpha1.SubscriptionKind,
-				"name": n.Operators[i].Name, "namespace": n.State.Namespace}
+			of := map[string]string{"group": olm.Group, "kind": v1alpha1.SubscriptionKind, "name": name}
+			if len(targets[name]) > 1 {
+				of["namespace"] = n.State.Namespace
+			} else { // an overlay or Flux may set the namespace after the component has been built
+				done[name] = true
+			}
 			if err := patch(of, "replace", "/spec/source", to.Name); err != nil {
 				return nil, err
 			}

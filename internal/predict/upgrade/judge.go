@@ -267,7 +267,8 @@ func (j *judge) plays(ctx context.Context, p Pair) error {
 	known := func(c Consequence) bool {
 		return (c.Rule == RuleStored.ID || c.Rule == RuleCRDSafety.ID) && c.Operator == p.New.Name
 	}
-	if j.API != nil && now.refused != "" && !slices.ContainsFunc(j.found[j.ofPair:], known) {
+	asked := j.API != nil || now.result.Message == v1alpha1.ErrInvalidInstallPlan.Error()
+	if asked && now.refused != "" && !slices.ContainsFunc(j.found[j.ofPair:], known) {
 		level := findings.Error
 		if before.refused == now.refused {
 			level = findings.Warning
@@ -310,7 +311,7 @@ func (j *judge) play(ctx context.Context, w *world.World, o *Release, namespace 
 	release := plan.Release{CSV: o.ClusterServiceVersion, Object: o.Object,
 		Shipped: lists.Filter(o.Bundle, func(x *manifest.Object) bool {
 			k, ok := install.KindOf(x.Kind)
-			return ok && (k.Typed || olm.BuiltinGroup(k.Group)) &&
+			return !ok || (k.Typed || olm.BuiltinGroup(k.Group)) &&
 				versions.Unserved(install.APIVersionOf(x), x.Kind, math.MaxInt32) == ""
 		})}
 	result, err := plan.Plan{Namespace: namespace, Releases: []plan.Release{release}, API: j.API}.Run(ctx, w)
@@ -322,7 +323,11 @@ func (j *judge) play(ctx context.Context, w *world.World, o *Release, namespace 
 		plans, fails = "OLM v1 cannot apply it: ", "OLM v1 cannot apply it: "
 	}
 	if result.Phase == v1alpha1.InstallPlanPhaseFailed {
-		return played{result, plans + result.Message}, nil
+		refused := plans + result.Message
+		if at := result.At; !strings.Contains(result.Message, at.Name) {
+			refused += ": " + at.Kind + " " + at.Name
+		}
+		return played{result, refused}, nil
 	}
 	if j.API == nil {
 		return played{result: result}, nil

@@ -18,6 +18,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -170,7 +171,7 @@ func (j *judge) add(o *Release, rule findings.Rule, s findings.Severity, field, 
 func (j *judge) addAt(o *Release, rule findings.Rule, s findings.Severity, at *manifest.Object, field, format string,
 	args ...any,
 ) {
-	f := Consequence{Rule: rule.ID, Operator: o.Name, Severity: s, Message: fmt.Sprintf(format, args...)}
+	f := Consequence{Rule: rule.ID, Operator: o.Name, Severity: s, Message: text.OneLine(fmt.Sprintf(format, args...))}
 	if at != nil {
 		f.File, f.Line = at.PlaceOf(field)
 	}
