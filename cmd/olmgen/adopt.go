@@ -260,9 +260,9 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, dumps []strin
 			"wrote %s: %s in %s", f.output, text.Count(len(state.All()), "operator"),
 			text.Count(len(groups), "OperatorGroup"))
 	}
-	lost, restarts := 0, 0
+	lost, misfits, restarts := 0, 0, 0
 	if plan != nil {
-		lost, restarts = len(plan.Lost), len(plan.Restarts())
+		lost, misfits, restarts = len(plan.Lost), len(plan.Misfits()), len(plan.Restarts())
 		names := lists.Map(ofPlan, func(file outFile) string { return file.name })
 		tell(cmd, "wrote %s: read them, and run nothing blindly", text.And(names))
 	}
@@ -276,6 +276,9 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, dumps []strin
 		return &foundError{text.Count(n, "error") + " in the dump: what they are about is not adopted"}
 	case lost > 0:
 		return &foundError{"the plan takes away " + text.Count(lost, "right") + ": the comparison lists who loses what"}
+	case misfits > 0:
+		return &foundError{"the plan applies " + text.Count(misfits, "CRD") + " that custom resources do not fit: the " +
+			"comparison lists their fields"}
 	case restarts > 0:
 		return &foundError{"the plan restarts the pods of " + text.Count(restarts, "Deployment") +
 			": the comparison lists why"}
@@ -400,6 +403,9 @@ func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State) error {
 		if v, err = state.VerifyLeaving(r.objects, leaving, asOLM.objects); err != nil {
 			return err
 		}
+	}
+	if err := v.CheckCustomResources(cmd.Context()); err != nil {
+		return err
 	}
 	printFindings(cmd, slices.DeleteFunc(slices.Clone(state.Findings), func(x findings.Finding) bool {
 		return x.Rule == "unknown-source" || x.Rule == "tag" || x.Rule == "no-subscription"
