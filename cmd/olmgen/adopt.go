@@ -110,7 +110,7 @@ func (f *adoptFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	if f.verify {
-		return f.compare(cmd, state)
+		return f.compare(cmd, state, paths)
 	}
 	sources, err := f.given()
 	if err != nil {
@@ -386,7 +386,7 @@ func (f *adoptFlags) declared(cmd *cobra.Command, state *adopt.State) (*renderin
 	return r, declared[0].dir, err
 }
 
-func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State) error {
+func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State, paths []string) error {
 	r, dir, err := f.declared(cmd, state)
 	if err != nil {
 		return err
@@ -407,9 +407,6 @@ func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State) error {
 	if err := v.CheckCustomResources(cmd.Context()); err != nil {
 		return err
 	}
-	printFindings(cmd, slices.DeleteFunc(slices.Clone(state.Findings), func(x findings.Finding) bool {
-		return x.Rule == "unknown-source" || x.Rule == "tag" || x.Rule == "no-subscription"
-	}))
 	var counts []string
 	for _, verdict := range adopt.Verdicts {
 		if n := v.Count(verdict); n > 0 {
@@ -418,6 +415,14 @@ func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State) error {
 	}
 	return f.report.finish(cmd, found{list: v.Findings(), what: text.Count(len(v.Objects), "object") + ": " +
 		strings.Join(counts, ", "), print: func(list []findings.Finding) error {
-		return v.Print(cmd.OutOrStdout(), f.report.format, list, f.verbose)
+		err := v.Print(cmd.OutOrStdout(), f.report.format, list, f.verbose)
+		own, others := state.FindingsBeside()
+		printFindings(cmd, own)
+		if len(others) > 0 {
+			say(cmd, findings.Note, "olmgen adopt "+strings.Join(lists.Map(paths, text.Shell), " ")+" -o - lists them",
+				"%s in the dump about what is not compared, such as %s", text.Count(len(others), "finding"),
+				others[0].Description())
+		}
+		return err
 	}})
 }
