@@ -110,7 +110,7 @@ func (f *adoptFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	if f.verify {
-		return f.compare(cmd, state)
+		return f.compare(cmd, state, paths)
 	}
 	sources, err := f.given()
 	if err != nil {
@@ -260,9 +260,9 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, dumps []strin
 			"wrote %s: %s in %s", f.output, text.Count(len(state.All()), "operator"),
 			text.Count(len(groups), "OperatorGroup"))
 	}
-	lost, restarts := 0, 0
+	lost, misfits, restarts := 0, 0, 0
 	if plan != nil {
-		lost, restarts = len(plan.Lost), len(plan.Restarts())
+		lost, misfits, restarts = len(plan.Lost), len(plan.Misfits()), len(plan.Restarts())
 		names := lists.Map(ofPlan, func(file outFile) string { return file.name })
 		tell(cmd, "wrote %s: read them, and run nothing blindly", text.And(names))
 	}
@@ -276,6 +276,9 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, dumps []strin
 		return &foundError{text.Count(n, "error") + " in the dump: what they are about is not adopted"}
 	case lost > 0:
 		return &foundError{"the plan takes away " + text.Count(lost, "right") + ": the comparison lists who loses what"}
+	case misfits > 0:
+		return &foundError{"the plan applies " + text.Count(misfits, "CRD") + " that custom resources do not fit: the " +
+			"comparison lists their fields"}
 	case restarts > 0:
 		return &foundError{"the plan restarts the pods of " + text.Count(restarts, "Deployment") +
 			": the comparison lists why"}
@@ -383,7 +386,7 @@ func (f *adoptFlags) declared(cmd *cobra.Command, state *adopt.State) (*renderin
 	return r, declared[0].dir, err
 }
 
-func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State) error {
+func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State, paths []string) error {
 	r, dir, err := f.declared(cmd, state)
 	if err != nil {
 		return err
@@ -401,9 +404,9 @@ func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State) error {
 			return err
 		}
 	}
-	printFindings(cmd, slices.DeleteFunc(slices.Clone(state.Findings), func(x findings.Finding) bool {
-		return x.Rule == "unknown-source" || x.Rule == "tag" || x.Rule == "no-subscription"
-	}))
+	if err := v.CheckCustomResources(cmd.Context()); err != nil {
+		return err
+	}
 	var counts []string
 	for _, verdict := range adopt.Verdicts {
 		if n := v.Count(verdict); n > 0 {
@@ -412,6 +415,14 @@ func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State) error {
 	}
 	return f.report.finish(cmd, found{list: v.Findings(), what: text.Count(len(v.Objects), "object") + ": " +
 		strings.Join(counts, ", "), print: func(list []findings.Finding) error {
-		return v.Print(cmd.OutOrStdout(), f.report.format, list, f.verbose)
+		err := v.Print(cmd.OutOrStdout(), f.report.format, list, f.verbose)
+		own, others := state.FindingsBeside()
+		printFindings(cmd, own)
+		if len(others) > 0 {
+			say(cmd, findings.Note, "olmgen adopt "+strings.Join(lists.Map(paths, text.Shell), " ")+" -o - lists them",
+				"%s in the dump about what is not compared, such as %s", text.Count(len(others), "finding"),
+				others[0].Description())
+		}
+		return err
 	}})
 }

@@ -149,7 +149,7 @@ func (f *adoptFlags) newPlan(cmd *cobra.Command, state *adopt.State, file string
 	}
 	refused := lists.Map(state.Leaving(o.To), func(operator *adopt.Operator) string { return operator.CSV.Name })
 	o.Commands, o.Parts = f.commands(state.Dump, file, o.Dumps, refused), r.parts
-	return adopt.NewPlan(state, r.objects, asOLM, o)
+	return adopt.NewPlan(cmd.Context(), state, r.objects, asOLM, o)
 }
 
 // rendered returns what the file of a state renders to, which is not written yet.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -31,6 +32,7 @@ import (
 	"github.com/olmgen/olmgen/internal/print"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -146,6 +148,7 @@ func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
 	if err := print.Report(cmd.OutOrStdout(), report, f.format); err != nil {
 		return err
 	}
+	leadToAdopt(cmd, [2]string{sides[0].Ref, sides[1].Ref})
 	if err := unreadError(report.Missing()); err != nil {
 		return err
 	}
@@ -153,6 +156,42 @@ func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
 		return &foundError{fmt.Sprintf("%s and %s differ: %s", sides[0].Name, sides[1].Name, on)}
 	}
 	return nil
+}
+
+// leadToAdopt says what compares a dump of a cluster with what a RenderConfig renders to, if that was given: the whole
+// cluster differs from it.
+func leadToAdopt(cmd *cobra.Command, sides [2]string) {
+	for i, ref := range sides {
+		file := renderedBy(ref)
+		if file == "" {
+			continue
+		}
+		if is, dump := materialOf(sides[1-i]); is == aDump {
+			say(cmd, findings.Note, "olmgen adopt --verify "+text.Shell(dump)+" -f "+text.Shell(file)+
+				" compares the operators of a cluster with what is rendered of them", "%s is a dump of a cluster, and "+
+				"the other side is rendered: all else that the cluster has differs, too", dump)
+		}
+	}
+}
+
+// renderedBy returns the RenderConfig that a reference is, or that a directory was rendered from; "" without one.
+func renderedBy(ref string) string {
+	const largest = 1 << 20 // a dump is not read for it
+	switch info, err := os.Stat(ref); {
+	case err != nil:
+	case info.IsDir():
+		sources, _ := output.RecordedSources(ref) // a directory that nobody rendered has none
+		for _, s := range sources {
+			if s.Config != "" {
+				return filepath.Join(ref, filepath.FromSlash(s.Config))
+			}
+		}
+	case info.Size() < largest:
+		if is, file := materialOf(ref); is == aConfig {
+			return file
+		}
+	}
+	return ""
 }
 
 // refuseTreeFlags refuses flags about trees that are not there. A side that is not there yet may become one.

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -131,12 +130,8 @@ func numbered(pod *corev1.PodTemplateSpec, port intstr.IntOrString, protocol cor
 	if port.Type == intstr.Int {
 		return []Port{{protocol, port.IntVal}}
 	}
-	for _, c := range pod.Spec.Containers {
-		for _, p := range c.Ports {
-			if p.Name == port.StrVal && cmp.Or(p.Protocol, tcp) == protocol {
-				list = append(list, Port{protocol, p.ContainerPort})
-			}
-		}
+	for _, number := range olm.NamedPorts(&pod.Spec, port.StrVal, protocol) {
+		list = append(list, Port{protocol, number})
 	}
 	return list
 }
@@ -284,8 +279,7 @@ func (o *operator) served(csv *v1alpha1.ClusterServiceVersion) (s corev1.Service
 		add(d.DeploymentName, olm.ServedTarget(nil, d.ContainerPort), false)
 	}
 	for _, w := range csv.Spec.WebhookDefinitions {
-		add(w.DeploymentName, olm.ServedTarget(w.TargetPort, w.ContainerPort), w.Type != v1alpha1.ConversionWebhook &&
-			*cmp.Or(w.FailurePolicy, new(admissionv1.Fail)) == admissionv1.Ignore)
+		add(w.DeploymentName, olm.ServedTarget(w.TargetPort, w.ContainerPort), olm.FailsOpen(&w))
 	}
 	return s, called
 }

@@ -132,6 +132,30 @@ func ServedTarget(target *intstr.IntOrString, containerPort int32) intstr.IntOrS
 	return *cmp.Or(target, new(intstr.FromInt32(ServedPort(containerPort))))
 }
 
+// NamedPorts returns the ports of a pod that a port of a Service means by a name (Kubernetes:
+// staging/src/k8s.io/endpointslice/utils.go, FindPort).
+func NamedPorts(pod *corev1.PodSpec, name string, protocol corev1.Protocol) (ports []int32) {
+	for _, p := range DeclaredPorts(pod) {
+		if p.Name == name && cmp.Or(p.Protocol, corev1.ProtocolTCP) == protocol {
+			ports = append(ports, p.ContainerPort)
+		}
+	}
+	return ports
+}
+
+// DeclaredPorts returns the ports of the containers of a pod that run as long as it does.
+func DeclaredPorts(pod *corev1.PodSpec) (ports []corev1.ContainerPort) {
+	for _, c := range pod.Containers {
+		ports = append(ports, c.Ports...)
+	}
+	for _, c := range pod.InitContainers {
+		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			ports = append(ports, c.Ports...)
+		}
+	}
+	return ports
+}
+
 // ServiceName returns the name of the Service that OLM makes for a Deployment. It replaces dots, which a Service's name
 // can't have, as OLM does where webhooks point to it.
 func ServiceName(deployment string) string {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 
 	"github.com/olmgen/olmgen/internal/base/text"
 )
@@ -33,6 +34,11 @@ func DefinitionField(webhook string) string {
 		}
 	}
 	return webhook
+}
+
+// FailsOpen reports whether the API server goes on without the answer of a webhook that it cannot ask.
+func FailsOpen(w *v1alpha1.WebhookDescription) bool {
+	return w.Type != v1alpha1.ConversionWebhook && w.FailurePolicy != nil && *w.FailurePolicy == admissionv1.Ignore
 }
 
 // Conversion returns spec.conversion of a CRD that calls a webhook by a Service. caBundle may be empty.

@@ -13,6 +13,7 @@ import (
 	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -90,8 +91,13 @@ func (c *prediction) judgeFit(ctx context.Context) error {
 			continue
 		}
 		where := "it does not fit CustomResourceDefinition " + r.CRD.Name
+		ofOLMv1 := o.Group() == olm.GroupV1
+		played := ofOLMv1 && o.Kind == olm.KindClusterExtension // playExtensions says so
+		if ofOLMv1 && !played && !r.Served {
+			c.note(ruleVersion, findings.Error, o, "apiVersion", notServed(r), "")
+		}
 		for _, f := range r.Verdict.Create {
-			if r.Object.Kind != olm.KindClusterExtension || r.Object.Group() != olm.GroupV1 { // playExtensions says so
+			if !played {
 				c.note(ruleUnfit, findings.Error, r.Object, f.Path, f.Path+": "+f.Message, where)
 			}
 		}
@@ -103,6 +109,14 @@ func (c *prediction) judgeFit(ctx context.Context) error {
 	return ctx.Err()
 }
 
+const apiServerRefuses = "the API server refuses it: "
+
+// notServed says that the API server refuses an object because of its version.
+func notServed(r crs.Result) string {
+	return apiServerRefuses + r.Object.APIVersion + " is not served, " +
+		text.And(olm.ServedVersions(r.CRD.Object)) + " is"
+}
+
 // refusal returns why the API server refuses a ClusterExtension, and the field; or nil.
 func (c *prediction) refusal(ctx context.Context, x *manifest.Object) (field string, why error) {
 	results, _ := c.fits(ctx, true) // judgeFit says why it cannot
@@ -110,14 +124,12 @@ func (c *prediction) refusal(ctx context.Context, x *manifest.Object) (field str
 	if !judged {
 		return "", nil
 	}
-	const says = "the API server refuses it: "
 	switch faults := r.Verdict.Create; {
 	case !r.Served:
-		return "apiVersion", &extension.Refusal{Text: says + x.APIVersion + " is not served, " +
-			strings.Join(olm.ServedVersions(r.CRD.Object), " and ") + " is"}
+		return "apiVersion", &extension.Refusal{Text: notServed(r)}
 	case len(faults) > 0:
 		list := lists.Map(faults, func(f crs.Fault) string { return fmt.Sprintf("%s: %s", f.Path, f.Message) })
-		return faults[0].Path, &extension.Refusal{Text: says + strings.Join(slices.Compact(list), "; ")}
+		return faults[0].Path, &extension.Refusal{Text: apiServerRefuses + strings.Join(slices.Compact(list), "; ")}
 	}
 	return "", nil
 }

@@ -2,6 +2,7 @@ package adopt
 
 import (
 	"bytes"
+	"context"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -39,19 +40,19 @@ type Plan struct {
 	Warnings []string
 	Lost     []string // rights that somebody loses, a line for each subject and place
 
-	// Known are the restarts and lost rights that the report of the comparison names. The check of the step about
+	// Known are the restarts, lost rights and misfits that the report of the comparison names. The check of the step about
 	// reviewing has them as its baseline, so that it fails for everything else.
 	Known []findings.Finding
 }
 
 // Restarts returns the Deployments whose pods the plan restarts or starts.
-func (p *Plan) Restarts() (names []string) {
-	for _, f := range p.Known {
-		if f.Rule == restartRule {
-			names = lists.Add(names, f.Object)
-		}
-	}
-	return names
+func (p *Plan) Restarts() []string { return p.known(restartRule) }
+
+// Misfits returns the CRDs that existing custom resources do not fit, as the plan applies them.
+func (p *Plan) Misfits() []string { return p.known(misfitRule) }
+
+func (p *Plan) known(rule string) []string {
+	return valuesOf(p.Known, rule, func(f findings.Finding) string { return f.Object })
 }
 
 // List is a variable of the shell: a row of words for each object.
@@ -82,7 +83,7 @@ type planner struct {
 // NewPlan returns the steps to the form that is rendered. asOLM is what profile olm renders of the operators that leave
 // OLM: it explains what OLM made. It is an error if OLM has not settled, if the dump lacks a kind that the plan is
 // about, and if OLM would install one that leaves again.
-func NewPlan(s *State, rendered, asOLM []map[string]any, o Options) (*Plan, error) {
+func NewPlan(ctx context.Context, s *State, rendered, asOLM []map[string]any, o Options) (*Plan, error) {
 	if o.To == "" {
 		o.To = generate.ProfileOLM
 	}
@@ -91,6 +92,9 @@ func NewPlan(s *State, rendered, asOLM []map[string]any, o Options) (*Plan, erro
 		return nil, err
 	}
 	p := &planner{Options: o, state: s, result: v, departure: v.departure}
+	if err := v.CheckCustomResources(ctx); err != nil {
+		return nil, err
+	}
 	err = errors.Join(s.checkComplete(o.To), s.checkSettled(), p.departure.checkReturns())
 	if err != nil {
 		return nil, err
@@ -244,8 +248,11 @@ func (p *planner) harm() string {
 	if len(names) > 0 {
 		out = append(out, "the pods of "+text.FirstOf(mostNamed, names)+" restart")
 	}
-	if n := len(p.plan.Known) - len(names); n > 0 {
+	if n := lists.Count(p.plan.Known, func(f findings.Finding) bool { return f.Rule == rightRule }); n > 0 {
 		out = append(out, "the comparison has "+text.Count(n, "finding")+" about lost rights")
+	}
+	if crds := p.plan.Misfits(); len(crds) > 0 {
+		out = append(out, "custom resources do not fit "+text.FirstOf(mostNamed, crds))
 	}
 	if len(out) == 0 {
 		return ""

@@ -24,7 +24,7 @@ func planOf(t testing.TB, s *adopt.State, file []byte, o adopt.Options) *adopt.P
 	if leaving := s.Leaving(o.To); len(leaving) > 0 {
 		asOLM = asMaps(t, declared(t, s.Only(leaving), adopt.Options{Sources: o.Sources}))
 	}
-	p, err := adopt.NewPlan(s, asMaps(t, file), asOLM, o)
+	p, err := adopt.NewPlan(t.Context(), s, asMaps(t, file), asOLM, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestOverrides(t *testing.T) {
 			return append(append(items, object{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": object{"name": "olm-operator", "namespace": namespace}, "spec": object{"replicas": 2.0}}), more...)
 		})
 		file := asMaps(t, declared(t, s, adopt.Options{}))
-		p, err := adopt.NewPlan(s, file, file, adopt.Options{To: generate.ProfilePlain})
+		p, err := adopt.NewPlan(t.Context(), s, file, file, adopt.Options{To: generate.ProfilePlain})
 		if err != nil {
 			return "", err
 		}

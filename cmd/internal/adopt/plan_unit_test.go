@@ -118,7 +118,7 @@ func TestPlans(t *testing.T) {
 		c.options.Directory = "out"
 		c.options.Commands = Commands{Since: "SINCE", Backup: "BACKUP", Render: "RENDER", Part: []string{"PART"}, Verify: "VERIFY", Again: "AGAIN", Known: "KNOWN", VerifyKnown: "VERIFY BUT KNOWN"}
 		c.options.Dumps = []string{"dump.yaml"}
-		p, err := NewPlan(mustSelect(t, cluster(t, c.list), c.choice...), c.rendered, asOLM, c.options)
+		p, err := NewPlan(t.Context(), mustSelect(t, cluster(t, c.list), c.choice...), c.rendered, asOLM, c.options)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
@@ -201,7 +201,7 @@ func TestPlanRefused(t *testing.T) {
 		{"a pending CSV that leaves", with(ferry(), "ClusterServiceVersion", `status: {phase: Pending}`), Options{To: generate.ProfilePlain}, "OLM has not settled"},
 		{"an account, and OLM is stopped", account, Options{To: generate.ProfilePlain}, ""},
 	} {
-		_, err := NewPlan(mustSelect(t, cluster(t, c.list), "ferry"), nil, nil, c.o)
+		_, err := NewPlan(t.Context(), mustSelect(t, cluster(t, c.list), "ferry"), nil, nil, c.o)
 		if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.what, err)
 		}

@@ -18,12 +18,14 @@ import (
 )
 
 // The rules about what a plan may do, and names.
-const restartRule, rightRule = "restart", "right"
+const restartRule, rightRule, misfitRule = "restart", "right", "custom-resource"
 
 // VerifyRules explain the findings of a Verification.
 var VerifyRules = []findings.Rule{
 	{ID: "certificate", Text: "OLM made a certificate anew"},
 	{ID: "chance", Text: "OLM makes this object by chance, and no right depends on it"},
+	{ID: misfitRule, Text: "A custom resource of the dump does not fit the rendered CRD: the API server drops fields " +
+		"of it, or refuses it"},
 	{ID: "differs", Text: "Applying changes the field; no pod restarts, and nobody loses a right"},
 	{ID: "immutable", Text: "The API server refuses to change the field"},
 	{ID: "left-in-cluster", Text: "Only the cluster has the field: server-side apply leaves it there, and Git " +
@@ -53,7 +55,8 @@ func (v *Verification) Count(verdict Verdict) int {
 	return lists.Count(v.Objects, func(c Compared) bool { return c.Verdict == verdict })
 }
 
-// Findings returns what is worth knowing: an error is what restarts a pod, takes a right away or is refused.
+// Findings returns what is worth knowing: an error is what restarts a pod, takes a right or a value away
+// or is refused.
 func (v *Verification) Findings() (list []findings.Finding) {
 	for _, c := range v.Objects {
 		list = append(list, c.findings()...)
@@ -74,10 +77,10 @@ func (v *Verification) Findings() (list []findings.Finding) {
 	return list
 }
 
-// known returns what a plan names: restarts and lost rights.
+// known returns what a plan names: restarts, lost rights and custom resources that do not fit.
 func (v *Verification) known() (list []findings.Finding) {
 	for _, f := range v.Findings() {
-		if f.Rule == restartRule || f.Rule == rightRule {
+		if f.Level == findings.Error && slices.Contains([]string{restartRule, rightRule, misfitRule}, f.Rule) {
 			f.Line = 0
 			list = append(list, f)
 		}
@@ -123,9 +126,14 @@ func (c *Compared) findings() (list []findings.Finding) {
 		case !x.Applied:
 			rule, hint = "left-in-cluster", "take it into the file with a patch, or remove it in the cluster"
 		}
-		list = append(list, c.finding(rule, level, x.Field, says+": "+x.Reason, hint))
+		says += ": " + x.Reason
+		if c.lookedAt != "" && strings.HasPrefix(x.Field, specOfCRD) {
+			says += "; " + c.lookedAt
+			hint = cmp.Or(hint, c.look)
+		}
+		list = append(list, c.finding(rule, level, x.Field, says, hint))
 	}
-	return list
+	return append(list, c.misfits...)
 }
 
 // oneSided returns the finding about an object that is on one side only.

@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
@@ -17,7 +19,6 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
-	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -273,9 +274,9 @@ func (s *State) waiting(groups map[string]*Group) {
 		if g := groups[sub.object.Namespace]; g != nil {
 			g.Waiting = append(g.Waiting, sub.object.Name)
 		}
-		has := "no ClusterServiceVersion"
-		level, what, hint := findings.Warning, "nothing: "+s.whatFor(sub),
-			"let OLM finish, or delete the Subscription, and dump again; the file has it as a comment"
+		why, remedy := s.whatFor(sub)
+		has, level, what := "no ClusterServiceVersion", findings.Warning, "nothing: "+why
+		hint := remedy + ", or delete the Subscription, and dump again; the file has it as a comment"
 		if there := s.unowned(sub); installed != "" {
 			level, what, hint = findings.Error, oneLine(installed)+", which the dump does not have",
 				"dump with the right to read ClusterServiceVersions"
@@ -285,7 +286,7 @@ func (s *State) waiting(groups map[string]*Group) {
 				"and dump again; the file has it as a comment"
 		}
 		s.Waiting = append(s.Waiting, oneLine(fmt.Sprintf("%s: package %s has %s (%s).", sub.object.Identity(),
-			sub.Spec.Package, has, s.whatFor(sub))))
+			sub.Spec.Package, has, why)))
 		s.report("no-csv", level, sub.object, "status.installedCSV", "it has installed "+what, hint)
 	}
 }
@@ -307,23 +308,65 @@ func (s *State) installer(sub *subscription) *Operator {
 
 func (o *Operator) state() string {
 	status := o.CSV.Status
-	return cmp.Or(string(status.Phase), "new") + " (" + cmp.Or(string(status.Reason), "no reason") + ")"
+	out := cmp.Or(string(status.Phase), "new") + " (" + cmp.Or(string(status.Reason), "no reason") + ")"
+	if status.Message != "" && status.Phase != v1alpha1.CSVPhaseSucceeded {
+		out += ": " + oneLine(status.Message)
+	}
+	return out
 }
 
-func (s *State) whatFor(sub *subscription) string {
+// whatFor returns why a Subscription has installed nothing, as OLM says it, and what to do.
+func (s *State) whatFor(sub *subscription) (why, remedy string) {
+	if n := lists.Count(s.Dump.OfKind(operatorsv1.OperatorGroupKind), func(o *dump.Object) bool {
+		return o.Namespace == sub.object.Namespace
+	}); n != 1 && s.Dump.Has(operatorsv1.OperatorGroupKind) {
+		has, remedy := "no OperatorGroup", "add one"
+		if n > 1 {
+			has, remedy = text.Count(n, "OperatorGroup"), "keep one of them"
+		}
+		return "namespace " + sub.object.Namespace + " has " + has + ": OLM installs nothing there", remedy
+	}
+	const finish, repair = "let OLM finish", "repair what OLM says"
 	if ref := sub.Status.InstallPlanRef; ref != nil {
-		if object := s.Dump.Get(v1alpha1.InstallPlanKind, sub.object.Namespace, ref.Name); object != nil {
-			if phase, ok := normalize.At(object.Value(), "status")["phase"].(string); ok {
-				return "InstallPlan " + ref.Name + " is " + phase
-			}
+		plan := &v1alpha1.InstallPlan{}
+		if o := s.Dump.Get(v1alpha1.InstallPlanKind, sub.object.Namespace, ref.Name); o != nil {
+			_ = o.Decode(plan) // one that cannot be read is an error when all are read
+		}
+		phase := plan.Status.Phase
+		switch why = "InstallPlan " + ref.Name + " is " + said(plan); {
+		case phase == v1alpha1.InstallPlanPhaseRequiresApproval:
+			return why, "approve it"
+		case strings.HasSuffix(why, string(phase)) && phase != "":
+			return why, finish
+		case phase != "":
+			return why, repair
 		}
 	}
 	for _, c := range sub.Status.Conditions {
-		if c.Status == "True" && c.Message != "" {
-			return string(c.Type) + ": " + c.Message
+		if c.Status == corev1.ConditionTrue && c.Message != "" {
+			return string(c.Type) + ": " + c.Message, repair
 		}
 	}
-	return "state " + cmp.Or(string(sub.Status.State), "unknown")
+	return "state " + cmp.Or(string(sub.Status.State), "unknown"), finish
+}
+
+// said returns the phase of an InstallPlan, and what OLM says about what hinders it.
+func said(plan *v1alpha1.InstallPlan) string {
+	out, messages := string(plan.Status.Phase), []string{}
+	for _, c := range plan.Status.Conditions {
+		if c.Status != corev1.ConditionTrue {
+			messages = append(messages, c.Message)
+		}
+	}
+	for _, lookup := range plan.Status.BundleLookups {
+		for _, c := range lookup.Conditions {
+			messages = append(messages, c.Message)
+		}
+	}
+	if message := cmp.Or(append(messages, plan.Status.Message)...); message != "" {
+		out += ": " + oneLine(message)
+	}
+	return out
 }
 
 // checkSettled returns what OLM still has to do for the operators: the middle of an upgrade is no state to plan from.
@@ -363,7 +406,7 @@ func (s *State) runningPlans(o *Operator) (waits []string) {
 	for _, plan := range s.installPlans {
 		running := []v1alpha1.InstallPlanPhase{v1alpha1.InstallPlanPhasePlanning, v1alpha1.InstallPlanPhaseInstalling}
 		if slices.Contains(running, plan.phase) && o.next(plan) {
-			waits = append(waits, fmt.Sprintf("%s is %s", plan.Identity(), plan.phase))
+			waits = append(waits, plan.Identity()+" is "+plan.said)
 		}
 	}
 	return waits

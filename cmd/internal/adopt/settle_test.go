@@ -16,6 +16,11 @@ func TestWaiting(t *testing.T) {
 		{"nothing", `{}`, "", "state unknown"},
 		{"a state", `{state: UpgradePending}`, "", "state UpgradePending"},
 		{"a plan", `{state: UpgradePending, ` + ref + `}`, `status: {phase: RequiresApproval}`, "InstallPlan install-x is RequiresApproval"},
+		{"a plan that failed", `{state: UpgradeFailed, ` + ref + `}`, `status: {phase: Failed, message: later, conditions: [{type: Installed, status: "False", message: no rights}]}`,
+			"InstallPlan install-x is Failed: no rights"},
+		{"a plan that cannot unpack", `{` + ref + `}`, `status: {phase: Installing, conditions: [{type: Installed, status: "True", message: done}], bundleLookups: [{conditions: [{message: no image}]}]}`,
+			"InstallPlan install-x is Installing: no image"},
+		{"a plan with a message", `{` + ref + `}`, `status: {phase: Installing, message: no CRD}`, "InstallPlan install-x is Installing: no CRD"},
 		{"a plan that has not begun", `{state: UpgradePending, ` + ref + `}`, `{}`, "state UpgradePending"},
 		{"a plan that is gone", `{state: UpgradePending, ` + ref + `}`, "", "state UpgradePending"},
 		{"a condition", `{state: x, conditions: [{type: A, status: "False", message: not this}, {type: B, status: "True"}, {type: C, status: "True", message: no catalog}]}`,
@@ -57,6 +62,7 @@ func TestCheckSettled(t *testing.T) {
 		want     string
 	}{
 		{"at rest", `{}`, `{}`, nil, ""},
+		{"a failed CSV with a message", `status: {phase: Failed, reason: ComponentUnhealthy, message: no pods}`, `{}`, nil, "ClusterServiceVersion harbour/ferry.v1.0.0 is Failed (ComponentUnhealthy): no pods"},
 		{"a failed CSV", `status: {phase: Failed, reason: ComponentUnhealthy}`, `{}`, nil, "ClusterServiceVersion harbour/ferry.v1.0.0 is Failed (ComponentUnhealthy)"},
 		{"a new CSV", `status: {phase: "", reason: ""}`, `{}`, nil, "ClusterServiceVersion harbour/ferry.v1.0.0 is new (no reason)"},
 		{"a CSV that is about to be replaced", `spec: {replaces: old}`, `{}`, []map[string]any{old}, "ClusterServiceVersion harbour/old is about to be replaced"},

@@ -162,7 +162,7 @@ func TestBringers(t *testing.T) {
 		{"the label of Argo CD 2", "Subscription", `{metadata: {labels: {app.kubernetes.io/instance: ops}}}`, "Argo CD's Application ops, if there is one: its label is on them" + sub},
 		{"the same on what a bundle ships", "ClusterServiceVersion", `{metadata: {labels: {app.kubernetes.io/instance: ops}}}`, ""},
 	} {
-		p, err := NewPlan(cluster(t, with(ferry(), c.kind, c.fields)), nil, nil, Options{To: generate.ProfilePlain})
+		p, err := NewPlan(t.Context(), cluster(t, with(ferry(), c.kind, c.fields)), nil, nil, Options{To: generate.ProfilePlain})
 		if err != nil {
 			t.Fatal(err)
 		}

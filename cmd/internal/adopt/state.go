@@ -145,6 +145,25 @@ func (s *State) FindingsWith(sources map[string]string) []findings.Finding {
 	})
 }
 
+// FindingsBeside returns the findings that a comparison of the adopted operators needs, and those about all else, which
+// the comparison lists as left out.
+func (s *State) FindingsBeside() (own, others []findings.Finding) {
+	about := map[string]bool{"": true} // the dump
+	for _, o := range s.All() {
+		about[o.Object.Identity()], about[o.Group.Object.Identity()] = true, true
+	}
+	for _, f := range s.Findings {
+		switch answered := []string{"unknown-source", "tag", "no-subscription"}; {
+		case slices.Contains(answered, f.Rule):
+		case about[f.Object]:
+			own = append(own, f)
+		default:
+			others = append(others, f)
+		}
+	}
+	return own, others
+}
+
 // targets returns what OLM resolved; where it has not, what the spec names.
 func (g *Group) targets() []string {
 	targets := g.Status.Namespaces
@@ -439,6 +458,7 @@ type installPlan struct {
 	*dump.Object
 	names []string // of the CSVs that it installs
 	phase v1alpha1.InstallPlanPhase
+	said  string // the phase, and what OLM says about it
 }
 
 // plans reads the InstallPlans, and finds the images of bundles, and earlier versions, in them.
@@ -449,7 +469,7 @@ func (s *State) plans() error {
 			return err
 		}
 		s.installPlans = append(s.installPlans,
-			installPlan{object, plan.Spec.ClusterServiceVersionNames, plan.Status.Phase})
+			installPlan{object, plan.Spec.ClusterServiceVersionNames, plan.Status.Phase, said(plan)})
 		for _, o := range s.All() {
 			if o.Group.Namespace == object.Namespace {
 				for _, lookup := range plan.Status.BundleLookups {

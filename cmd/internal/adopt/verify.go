@@ -13,6 +13,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
@@ -50,6 +51,11 @@ type Compared struct {
 	harm    bool         // only rendered: it would start pods
 	refused bool         // only rendered: its namespace is not there
 	unknown bool         // the dump lacks the kind
+
+	// of a CRD whose spec differs
+	rendered       map[string]any
+	misfits        []findings.Finding // about its custom resources
+	lookedAt, look string             // how many of them the dump has, and how to have them looked at
 }
 
 // Verification compares a cluster with what is rendered.
@@ -180,7 +186,7 @@ func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared
 		c.Reason = v.certificate(object, live)
 		return c
 	}
-	c.Verdict = Differs
+	c.Verdict, c.rendered = Differs, rendered
 	written(c.Changes, rendered)
 	managed := object.ManagedFields()
 	for i := range c.Changes {

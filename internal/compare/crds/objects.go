@@ -120,7 +120,7 @@ func ofObject(r crs.Result, gone map[schema.GroupKind]*crs.CRD) []found {
 		}
 	}
 	for _, path := range r.Verdict.Unknown {
-		report(r.CRD, ruleObjectPruned, path, "not in the schema: the API server drops it")
+		report(r.CRD, ObjectPruned, path, "not in the schema: the API server drops it")
 	}
 	return all
 }

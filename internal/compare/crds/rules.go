@@ -103,7 +103,8 @@ var (
 		"an existing object breaks the new schema, and each update of it is refused")
 	ruleObjectRatcheted = rule("objectRatcheted", Warning, "",
 		"an existing object breaks the new schema; it can be updated as long as the field stays, but not created anew")
-	ruleObjectPruned = rule("objectPruned", Warning, "",
+	// ObjectPruned is the rule about a field that the API server drops.
+	ObjectPruned = rule("objectPruned", Warning, "",
 		"an existing object has a field that the new schema does not know")
 	ruleObjectStored = rule("objectStoredWithout", Error, "",
 		"an existing object has a field that the storage version does not know, and no webhook converts: the next "+

@@ -9,10 +9,13 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -52,16 +55,36 @@ func Webhooks(csv *v1alpha1.ClusterServiceVersion, crd func(string) CRD) (list [
 	return append(list, Unserved(csv)...)
 }
 
-// Unserved returns the webhook definitions that nothing serves. OLM does not look at that, and the API server refuses
-// what it cannot ask about (OLM: pkg/controller/install/certresources.go, installCertRequirements).
+// Unserved returns the webhook definitions that nothing serves, but for those that fail open. OLM does not look at
+// that, and the API server refuses what it cannot ask about (OLM: pkg/controller/install/certresources.go,
+// installCertRequirements, getServicePort).
 func Unserved(csv *v1alpha1.ClusterServiceVersion) (list []Problem) {
-	for i, w := range csv.Spec.WebhookDefinitions {
+	for i := range csv.Spec.WebhookDefinitions {
+		w := &csv.Spec.WebhookDefinitions[i]
+		at := fmt.Sprintf("spec.webhookdefinitions[%d]", i)
 		if !Deploys(csv, w.DeploymentName) {
-			list = append(list, Problem{Field: fmt.Sprintf("spec.webhookdefinitions[%d].deploymentName", i),
+			list = append(list, Problem{Field: at + ".deploymentName",
 				Message: fmt.Sprintf("the CSV has no Deployment %q to serve the webhook", w.DeploymentName)})
+		} else if why := NoEndpoint(csv, w); why != "" && !olm.FailsOpen(w) {
+			list = append(list, Problem{Field: at + ".targetPort", Message: why})
 		}
 	}
 	return list
+}
+
+// NoEndpoint returns why the Service that OLM makes for a webhook has no endpoint: no container has the port that it
+// names. It is "" if one has.
+func NoEndpoint(csv *v1alpha1.ClusterServiceVersion, w *v1alpha1.WebhookDescription) string {
+	target := olm.ServedTarget(w.TargetPort, w.ContainerPort)
+	d := lists.Find(csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs,
+		func(d v1alpha1.StrategyDeploymentSpec) bool { return d.Name == w.DeploymentName })
+	pod := &d.Spec.Template.Spec
+	if target.Type == intstr.Int || len(olm.NamedPorts(pod, target.StrVal, corev1.ProtocolTCP)) > 0 {
+		return ""
+	}
+	names := lists.Map(olm.DeclaredPorts(pod), func(p corev1.ContainerPort) string { return p.Name })
+	return fmt.Sprintf("no container of Deployment %s has a TCP port named %q (it has %s), so that the Service of the "+
+		"webhook has no endpoint", w.DeploymentName, target.StrVal, cmp.Or(text.And(names), "none"))
 }
 
 // Deploys reports whether a CSV has a Deployment of a name.

@@ -35,6 +35,7 @@ type Dump struct {
 
 	byKey map[string]*Object
 	seen  map[string]bool // kinds of which the dump has an object, kept or not, or a List
+	paths []string
 }
 
 // Has reports whether the dump has an object of a kind, kept or not, or the API server's List of it.
@@ -77,11 +78,38 @@ func (d *Dump) Missing() []Kind {
 // over, as a must-gather has some. Errors are *manifest.Error with the place: of a file that ends too early, of a
 // broken object of a kind that is kept, and of objects of two clusters.
 func Read(ctx context.Context, paths []string, stdin io.Reader) (*Dump, error) {
+	d, err := read(ctx, paths, stdin, slices.Concat(Kinds, optionalKinds))
+	if err != nil {
+		return nil, err
+	}
+	if len(d.Objects) > 0 && !slices.ContainsFunc(d.Objects, func(o *Object) bool { return o.UID != "" }) {
+		return nil, &manifest.Error{File: d.Objects[0].File, Line: d.Objects[0].Line, Field: d.Objects[0].Identity(),
+			Msg: "has no uid, as all objects: they come from no cluster",
+			Tip: "\"olmgen check\" is for a tree; \"olmgen adopt --print-kubectl\" prints the command that makes a " +
+				"dump"}
+	}
+	return d, nil
+}
+
+// Rereadable reports whether the dump is not from standard input, so that CustomResources can read it once more.
+func (d *Dump) Rereadable() bool { return !slices.Contains(d.paths, tree.Stdin) }
+
+// CustomResources reads the dump once more for the objects of kinds that CRDs define, which Read drops, and returns
+// them sorted. The errors are those of Read.
+func (d *Dump) CustomResources(ctx context.Context, kinds []Kind) ([]*Object, error) {
+	again, err := read(ctx, d.paths, nil, kinds)
+	if err != nil {
+		return nil, err
+	}
+	return again.Objects, nil
+}
+
+func read(ctx context.Context, paths []string, stdin io.Reader, kept []Kind) (*Dump, error) {
 	files, err := tree.Files(paths)
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{store: store{}, byKey: map[string]*Object{}, kinds: map[string]bool{},
+	r := &reader{store: store{}, byKey: map[string]*Object{}, kept: kept, kinds: map[string]bool{},
 		largest: budget.Of(budget.DumpObject).Bytes, most: budget.Of(budget.Dump)}
 	for _, f := range files {
 		if err := ctx.Err(); err != nil {
@@ -91,18 +119,12 @@ func Read(ctx context.Context, paths []string, stdin io.Reader) (*Dump, error) {
 			return nil, err
 		}
 	}
-	d := &Dump{Secrets: r.secrets, Dropped: r.dropped, byKey: r.byKey, seen: r.kinds}
+	d := &Dump{Secrets: r.secrets, Dropped: r.dropped, byKey: r.byKey, seen: r.kinds, paths: paths}
 	d.Objects = slices.SortedFunc(maps.Values(r.byKey), func(a, b *Object) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	if r.seen == 0 {
 		return nil, noObjects(files.String())
-	}
-	if len(d.Objects) > 0 && !slices.ContainsFunc(d.Objects, func(o *Object) bool { return o.UID != "" }) {
-		return nil, &manifest.Error{File: d.Objects[0].File, Line: d.Objects[0].Line, Field: d.Objects[0].Identity(),
-			Msg: "has no uid, as all objects: they come from no cluster",
-			Tip: "\"olmgen check\" is for a tree; \"olmgen adopt --print-kubectl\" prints the command that makes a " +
-				"dump"}
 	}
 	return d, nil
 }
@@ -115,6 +137,7 @@ func noObjects(file string) error {
 type reader struct {
 	store   store
 	byKey   map[string]*Object
+	kept    []Kind
 	kinds   map[string]bool // that a dump may have, of which there was an object or a List
 	cluster *Object         // the namespace kube-system, whose UID is that of the cluster
 	secrets int
@@ -123,7 +146,7 @@ type reader struct {
 
 	largest int64         // bytes of one object, as kubectl indents it
 	most    budget.Budget // of what is kept
-	kept    int64         // bytes that were kept
+	bytes   int64         // that were kept
 }
 
 func (r *reader) file(f tree.File, stdin io.Reader) error {
@@ -161,7 +184,7 @@ func (r *reader) add(o *Object) error {
 	}
 	key, over := o.Key(), ""
 	before := r.byKey[key]
-	if r.kept += int64(len(o.meta)) + o.own; r.kept > r.most.Bytes {
+	if r.bytes += int64(len(o.meta)) + o.own; r.bytes > r.most.Bytes {
 		over = fmt.Sprintf("more than %d MiB of objects that OLM reads or makes", r.most.Bytes>>20)
 	} else if before == nil && int64(len(r.byKey)) == r.most.Objects {
 		over = fmt.Sprintf("more than %d objects that OLM reads or makes", r.most.Objects)
@@ -195,6 +218,11 @@ type Kind struct {
 	Group, Kind string
 	Needed      bool // the operators can't be found without it; the others are compared with what is rendered
 	marked      bool // only those with a label or an owner of OLM are kept: others are none of its business
+}
+
+// Is reports whether objects with an apiVersion and a kind are of the Kind.
+func (k Kind) Is(apiVersion, kind string) bool {
+	return k.Kind == kind && k.Group == manifest.GroupOf(apiVersion)
 }
 
 // Kinds are what OLM reads and makes, and what operators make and give to their CSV, in kubectl's order.
@@ -263,10 +291,8 @@ const (
 )
 
 // kindOf returns the kind of an object that is kept, and whether there is one.
-func kindOf(apiVersion, kind string) (Kind, bool) {
-	group := manifest.GroupOf(apiVersion)
-	is := func(k Kind) bool { return k.Kind == kind && k.Group == group }
-	k := cmp.Or(lists.Find(Kinds, is), lists.Find(optionalKinds, is))
+func (r *reader) kindOf(apiVersion, kind string) (Kind, bool) {
+	k := lists.Find(r.kept, func(k Kind) bool { return k.Is(apiVersion, kind) })
 	return k, k.Kind != ""
 }
 

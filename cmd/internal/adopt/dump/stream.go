@@ -209,7 +209,7 @@ func (s *source) fits(raw json.RawMessage) error {
 // List of Kubernetes' own kinds do not name their kind, so that they are not read.
 func (r *reader) list(is head) {
 	r.seen++
-	if k, ok := kindOf(is.APIVersion, strings.TrimSuffix(is.Kind, "List")); ok && k.Group == olm.Group {
+	if k, ok := r.kindOf(is.APIVersion, strings.TrimSuffix(is.Kind, "List")); ok && k.Group == olm.Group {
 		r.kinds[k.Kind] = true
 	}
 }
@@ -220,7 +220,7 @@ func (r *reader) wanted(is head) bool {
 		return false
 	}
 	r.seen++
-	_, ok := kindOf(is.APIVersion, is.Kind)
+	_, ok := r.kindOf(is.APIVersion, is.Kind)
 	switch {
 	case is.Kind == "Secret":
 		r.secrets++
@@ -235,7 +235,7 @@ func (r *reader) wanted(is head) bool {
 func (r *reader) value(s *source, fields map[string]any, line int) error {
 	apiVersion, _ := fields["apiVersion"].(string)
 	kind, _ := fields["kind"].(string)
-	k, ok := kindOf(apiVersion, kind)
+	k, ok := r.kindOf(apiVersion, kind)
 	if !ok {
 		return nil // its keys are written in another case, which no API server prints
 	}

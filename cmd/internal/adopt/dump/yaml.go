@@ -194,7 +194,7 @@ func (y *yamlReader) document(end bool) error {
 
 // drops counts an object of a kind that is not kept, and reports whether it is one.
 func (y *yamlReader) drops(is head) bool {
-	_, kept := kindOf(is.APIVersion, is.Kind)
+	_, kept := y.kindOf(is.APIVersion, is.Kind)
 	return !kept && is.APIVersion != "" && is.Kind != "" && !strings.HasSuffix(is.Kind, "List") && !y.wanted(is)
 }
 

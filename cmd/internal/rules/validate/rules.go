@@ -47,6 +47,9 @@ var rules = []findings.Rule{
 		Text: "a field of a served version of an owned API is not in the storage version, and no webhook converts",
 		Help: "The API server drops it when an object is written (apiextensions-apiserver: " +
 			"pkg/apiserver/customresource_handler.go)."},
+	{ID: ruleWebhook,
+		Text: "the API server never asks a webhook, or at a port that its Deployment does not declare",
+		Help: "OLM makes the Service (OLM: pkg/controller/install/certresources.go, getServicePort)."},
 	{ID: ruleExamples, Text: "an example of a custom resource does not fit its CustomResourceDefinition"},
 	{ID: bundle.WarnAPIVersion,
 		Text: "an object without apiVersion, or a ClusterServiceVersion that is not v1alpha1"},

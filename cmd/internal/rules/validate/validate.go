@@ -115,10 +115,12 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 		list = append(list, finding(ruleReplacesSelf, findings.Error, b.CSVObject.Errorf("spec.replaces",
 			"it replaces itself: OLM asks for such a release again and again, or ignores the field")))
 	}
-	list = append(list, refusals(src, b)...)
+	refused := refusals(src, b)
+	list = append(list, refused...)
 	operator := operatorOf(b)
 	list = slices.Concat(list, dependencyFindings(src.FS, b), ownedVersions(b), cutOff(b),
-		publication(src, b, o.Catalogs), fit.Conversions(operator), fit.NotServed(operator), storedWithout(ctx, b))
+		publication(src, b, o.Catalogs), fit.Conversions(operator), fit.NotServed(operator), storedWithout(ctx, b),
+		webhooks(b))
 	for _, ask := range []func(*bundle.Bundle) ([]Finding, error){inVain, bindings} {
 		found, err := ask(b)
 		if err != nil {
@@ -130,8 +132,11 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 	list = append(list, unserved...)
 	if form := cmp.Or(o.Form, o.Cluster.Form()); o.Cluster.Known() || o.Form != "" {
 		found, verdict := Fit(b, form, o.Cluster)
-		if len(unserved) > 0 && form != fit.Plain {
-			verdict = fit.Verdict{Answer: fit.Refused, Reason: unserved[0].Message}.Finding(form, o.Cluster)
+		if form != fit.Plain {
+			refused = slices.Concat(unserved, refused)
+		}
+		if len(refused) > 0 {
+			verdict = fit.Verdict{Answer: fit.Refused, Reason: refused[0].Message}.Finding(form, o.Cluster)
 		}
 		list = append(append(list, found...), verdict)
 	}
