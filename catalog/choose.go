@@ -51,7 +51,7 @@ var ErrTemplate = errors.New("a template of a catalog, and not a catalog")
 // notCatalog returns the error about a path without the schemas of a catalog.
 func (c *Catalog) notCatalog(path string) error {
 	for _, o := range c.others {
-		if slices.Contains([]string{"olm.template.basic", "olm.semver", "olm.composite"}, o.Schema) {
+		if slices.Contains([]string{schemaBasic, "olm.semver", "olm.composite"}, o.Schema) {
 			return &manifest.Error{File: filepath.ToSlash(o.File), Line: o.Line, Msg: ErrTemplate.Error(),
 				Err: ErrTemplate}
 		}

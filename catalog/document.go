@@ -132,7 +132,7 @@ func (o *origin) document(ctx context.Context, what string) ([]byte, error) {
 // packages that choose accepts, and with what deprecates them. restored are the names of these bundles, in the order of
 // the other catalog. The catalog itself stays as it is.
 func (c *Catalog) With(other *Catalog, choose func(pkg string) bool) (out *Catalog, restored []string) {
-	out = &Catalog{Packages: maps.Clone(c.Packages), faults: c.faults, unknown: c.unknown, others: c.others}
+	out = &Catalog{Packages: maps.Clone(c.Packages), faults: c.faults, ignored: c.ignored, others: c.others}
 	for _, name := range other.Names() {
 		if !choose(name) {
 			continue

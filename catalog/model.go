@@ -37,13 +37,13 @@ type Catalog struct {
 	Packages map[string]*Package
 	Faulty   []Faulty // in the order of the directories
 
-	faults  []Fault         // of documents that are of no package
-	unknown []UnknownSchema // in the order of the catalog
-	others  []Other         // those of no package that is there
-	refused []*Package      // of directories of bundles, which opm leaves out
-	dropped []dropped       // of packages that are there
-	left    []string        // the names of packages that are not read, because nobody asks for them
-	folders []*folder       // of a directory of which nothing else is read
+	faults  []Fault    // of documents that are of no package
+	ignored []Fault    // in the order of the catalog
+	others  []Other    // those of no package that is there
+	refused []*Package // of directories of bundles, which opm leaves out
+	dropped []dropped  // of packages that are there
+	left    []string   // the names of packages that are not read, because nobody asks for them
+	folders []*folder  // of a directory of which nothing else is read
 }
 
 // Faulty is a bundle of a directory that is not in the catalog, because it cannot be read, or that is in it and that
@@ -98,16 +98,6 @@ func (c *Catalog) Dropped(pkg, release string) error {
 	}
 	return nil
 }
-
-// UnknownSchema is a document whose schema looks like one of a catalog and is none. opm keeps it and does not read it.
-type UnknownSchema struct {
-	Place
-	Schema  string
-	Nearest string // the schema that was probably meant, or ""
-}
-
-// UnknownSchemas returns the documents whose schema begins with olm., or is nearly one of a catalog, and is none.
-func (c *Catalog) UnknownSchemas() []UnknownSchema { return c.unknown }
 
 // Other is a document of another schema. opm keeps it and serves it.
 type Other struct {
@@ -263,7 +253,7 @@ func Join(catalogs ...*Catalog) *Catalog {
 		all.Faulty = append(all.Faulty, lists.Filter(c.Faulty, func(f Faulty) bool { return is(f.Package) })...)
 		all.refused = append(all.refused, lists.Filter(c.refused, func(p *Package) bool { return is(p.Name) })...)
 		all.dropped = append(all.dropped, lists.Filter(c.dropped, func(d dropped) bool { return is(d.whole.Name) })...)
-		all.faults, all.unknown = append(all.faults, c.faults...), append(all.unknown, c.unknown...)
+		all.faults, all.ignored = append(all.faults, c.faults...), append(all.ignored, c.ignored...)
 		all.others, all.left = append(all.others, c.others...), append(all.left, c.left...)
 		for name, p := range c.Packages {
 			if all.Packages[name] == nil {

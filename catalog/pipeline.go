@@ -200,26 +200,32 @@ func (p *Package) dropStray() {
 	}
 }
 
+const schemaBasic = "olm.template.basic"
+
 // template makes a package of the bundles that are known.
 type template struct {
-	name  string // of its file
-	data  []byte
-	known []*Package // of two that have a bundle, the first counts
+	name    string // of its file
+	data    []byte
+	known   []*Package // of two that have a bundle, the first counts
+	ignored []Fault
 }
 
 // FromTemplate returns the catalog that opm makes of a template, which is an olm.template.basic or an olm.semver: data
 // is what its file has. Catalogs say what its images are; of two that have one, the first counts. The error is an
-// fs.ErrNotExist if none of them has a bundle that the template names.
+// fs.ErrNotExist if none of them has a bundle that the template names; then the catalog has nothing but what opm
+// ignores.
 func FromTemplate(ctx context.Context, file string, data []byte, known ...*Catalog) (*Catalog, error) {
 	t := &template{name: file, data: data}
 	for _, c := range known {
 		t.known = append(t.known, c.sorted()...)
 	}
 	p, err := t.render(ctx)
+	made := &Catalog{Packages: map[string]*Package{}, ignored: t.ignored}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return made, fmt.Errorf("%s: %w", file, err)
 	}
-	return &Catalog{Packages: map[string]*Package{p.Name: p}}, nil
+	made.Packages[p.Name] = p
+	return made, nil
 }
 
 // fromTemplate replaces a package by the one that its template makes, with the bundles of its directory or of the
@@ -256,6 +262,7 @@ func (c *Catalog) fromTemplate(ctx context.Context, dir string, mapping []pipeli
 		}
 	}
 	p, err := t.render(ctx)
+	c.ignored = append(c.ignored, t.ignored...)
 	if err != nil {
 		return fmt.Errorf("%s: %w", t.name, err)
 	}
@@ -281,7 +288,8 @@ func (t *template) render(ctx context.Context) (*Package, error) {
 		return nil, err
 	}
 	switch head.Schema {
-	case "olm.template.basic":
+	case schemaBasic:
+		t.ignored = unknownFields(head.Schema, data, lines(t.place(), t.data))
 		return t.basic(ctx, head.Entries)
 	case "olm.semver":
 		var s semverTemplate
@@ -356,6 +364,10 @@ func (t *template) basic(ctx context.Context, entries []json.RawMessage) (*Packa
 			return nil, err
 		}
 		if head.Schema != olm.SchemaBundle {
+			at := lines(t.place(), t.data)
+			t.ignored = append(t.ignored, unknownFields(head.Schema, e, func(field string) Place {
+				return at(fmt.Sprintf("entries[%d].%s", i, field))
+			})...)
 			documents = append(append(documents, e...), ' ') // all in line 1
 			continue
 		}

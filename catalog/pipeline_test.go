@@ -326,6 +326,7 @@ entries:
 		{"two heads", strings.Replace(basic, ", replaces: a.v0.9.0", ", replaces: a.v0.8.0", 1), "",
 			`new.yaml: invalid channel "fast": multiple channel heads found in graph: a.v0.9.0, a.v1.0.0
 hint: a.v1.0.0 replaces a.v0.8.0, which is not in the channel; have one of them replace or skip the others`},
+		{"semver, a field that opm refuses", "schema: olm.semver\ngenerateMajorChannel: true\n", "", `unknown field "generateMajorChannel"`},
 		{"another one", "schema: olm.composite\n", "", `does not know the template "olm.composite"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

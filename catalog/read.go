@@ -125,6 +125,7 @@ func (r *reader) add(file string, d document) error {
 				"string, got %%!t(<nil>): <nil>", key)})
 		return nil
 	}
+	r.catalog.ignored = append(r.catalog.ignored, unknownFields(blob.Schema, d.json, lines(place, d.text))...)
 	switch blob.Schema {
 	case olm.SchemaPackage:
 		r.addPackage(&blob, place, r.origin(file, d, blob.Name))
@@ -187,9 +188,10 @@ func (r *reader) addOther(doc *blob, place Place, from *origin) {
 	}
 	r.catalog.others = append(r.catalog.others, Other{place, doc.Schema, doc.Name, doc.Package, from})
 	known := []string{olm.SchemaPackage, olm.SchemaChannel, olm.SchemaBundle, olm.SchemaDeprecations}
-	nearest := text.Nearest(doc.Schema, known)
-	if nearest != "" || strings.HasPrefix(doc.Schema, "olm.") {
-		r.catalog.unknown = append(r.catalog.unknown, UnknownSchema{place, doc.Schema, nearest})
+	remedy := text.DidYouMean(doc.Schema, known)
+	if remedy != "" || strings.HasPrefix(doc.Schema, "olm.") {
+		r.catalog.ignored = append(r.catalog.ignored, Fault{Place: place, Rule: "unknown-schema", Hint: remedy,
+			Text: fmt.Sprintf("opm does not read a document of schema %q", doc.Schema)})
 	}
 }
 

@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -71,16 +72,26 @@ func TestCircle(t *testing.T) {
 	}
 }
 
-// A schema that is nearly one of a catalog is named; one of somebody else is not.
-func TestUnknownSchemas(t *testing.T) {
-	text := strings.Replace(small, "schema: olm.deprecations", "schema: olm.deprecation", 1) + "---\nschema: olm.other.thing\n"
-	list := read(t, text, catalog.Options{}).UnknownSchemas()
-	if len(list) != 2 || list[0].Schema != "olm.deprecation" || list[0].Nearest != "olm.deprecations" || list[0].Line != 31 ||
-		list[1].Schema != "olm.other.thing" || list[1].Nearest != "" {
-		t.Errorf("%+v", list)
-	}
-	if list := read(t, small, catalog.Options{}).UnknownSchemas(); len(list) != 0 {
-		t.Errorf("%+v", list)
+// A schema that is nearly one of a catalog is named; one of somebody else is not. Neither is what opm keeps, or reads in
+// another case.
+func TestIgnored(t *testing.T) {
+	for _, c := range []struct{ old, new, want string }{
+		{"", "", ""},
+		{"schema: olm.deprecations", "schema: olm.deprecation",
+			`31: unknown-schema: opm does not read a document of schema "olm.deprecation" (did you mean olm.deprecations?)`},
+		{"schema: olm.deprecations", "schema: olm.other.thing", `31: unknown-schema: opm does not read a document of schema "olm.other.thing" ()`},
+		{"schema: olm.deprecations", "schema: example.com", ""},
+		{"- name: a.v1.0.0\n", "- name: a.v1.0.0\n  skip_range: <1.0.0\n",
+			"11: unknown-field: olm.channel has no field entries[0].skip_range: opm drops it (did you mean skipRange?)"},
+		{"- name: a.v1.0.0\n", "- name: a.v1.0.0\n  SkipRange: <1.0.0\n", ""},
+	} {
+		var got []string
+		for _, f := range read(t, strings.Replace(small, c.old, c.new, 1), catalog.Options{}).Ignored() {
+			got = append(got, fmt.Sprintf("%d: %s: %s (%s)", f.Line, f.Rule, f.Text, f.Hint))
+		}
+		if strings.Join(got, "\n") != c.want {
+			t.Errorf("%s: %q, want %q", c.new, got, c.want)
+		}
 	}
 }
 

@@ -21,6 +21,8 @@ var (
 		Help: "A CatalogSource or ClusterCatalog with it offers nothing."}
 	ruleServed = findings.Rule{ID: "served-again",
 		Text: "opm serves the new content, and did not serve the old one"}
+	ruleReleaseUnknown = findings.Rule{ID: "release-unknown", Text: "A release of a package cannot be read",
+		Help: "What follows from the releases of the package is not known, so its channels are not compared."}
 	rulePackageAdded   = findings.Rule{ID: "package-added", Text: "A package is new"}
 	rulePackageRemoved = findings.Rule{ID: "package-removed", Text: "A package is gone",
 		Help: "What is installed of it stays, and gets no updates. A new Subscription finds nothing."}
@@ -67,9 +69,9 @@ var (
 
 // ComparisonRules returns the rules of Compare, sorted by id.
 func ComparisonRules() []findings.Rule {
-	return sorted(ruleNotServed, ruleServed, rulePackageAdded, rulePackageRemoved, rulePackageText, ruleDefaultChannel,
-		ruleChannelAdded, ruleChannelRemoved, ruleEntryAdded, ruleEntryRemoved, ruleEdgeChanged, ruleHeadMoved,
-		ruleHeadBack, ruleStranded, ruleReturned, ruleWithdrawn, ruleBundleImage, ruleBundleProperties,
+	return sorted(ruleNotServed, ruleServed, ruleReleaseUnknown, rulePackageAdded, rulePackageRemoved, rulePackageText,
+		ruleDefaultChannel, ruleChannelAdded, ruleChannelRemoved, ruleEntryAdded, ruleEntryRemoved, ruleEdgeChanged,
+		ruleHeadMoved, ruleHeadBack, ruleStranded, ruleReturned, ruleWithdrawn, ruleBundleImage, ruleBundleProperties,
 		ruleBundleContent, ruleNotCompared, ruleNotOffered, ruleDeprecationAdded, ruleDeprecationRemoved)
 }
 
@@ -80,35 +82,28 @@ func Compare(ctx context.Context, older, newer *catalog.Catalog) ([]findings.Fin
 	c := &comparison{ctx: ctx, validator: validator{converter: newConverter()}, providers: map[string][2]string{},
 		older: offers(older), newer: offers(newer)}
 	if refused := newer.Refusal(); refused != nil {
-		c.add(ruleNotServed, findings.Error, catalog.Place{}, "", "mend it, then compare again",
+		c.add(ruleNotServed, findings.Error, catalog.Place{}, "", remedyCompare,
 			"opm does not serve the new content, so nothing else is compared: %s", text.OneLine(refused.Text))
 		return c.list, ctx.Err()
 	}
 	if older.Refusal() != nil {
 		c.add(ruleServed, findings.Note, catalog.Place{}, "", "", "opm did not serve the old content")
 	}
+	c.unread = unread(newer, "") != nil
 	names := catalog.Join(newer, older).Names()
-	for _, f := range newer.Faulty { // the older content may not have it
-		if f.Missing && f.Package != "" {
+	for i, f := range slices.Concat(newer.Faulty, older.Faulty) {
+		switch {
+		case f.Missing && f.Package == "": // it may be of each
+			c.add(ruleReleaseUnknown, findings.Error, catalog.Place{}, "", remedyCompare,
+				"a release cannot be read, and its package is not known, so nothing is compared: %s",
+				text.OneLine(f.Err.Error()))
+			return c.list, ctx.Err()
+		case f.Missing && (!f.All || i < len(newer.Faulty)): // it may be nowhere else
 			names = append(names, f.Package)
 		}
 	}
 	for _, name := range lists.SortedUnique(names) {
-		was, is := unserved(older, name), unserved(newer, name)
-		if is != nil {
-			var at catalog.Place
-			if p := cmp.Or(newer.Refused(name), older.Packages[name]); p != nil {
-				at = p.Place
-			}
-			c.add(ruleNotServed, findings.Error, at, "Package "+name, cmp.Or(manifest.HintOf(is),
-				"mend it, then compare again"), "opm does not serve it, so nothing of it is compared: %s",
-				text.OneLine(is.Error()))
-			continue
-		}
-		if was != nil {
-			c.add(ruleServed, findings.Note, catalog.Place{}, "Package "+name, "", "opm did not serve it before")
-		}
-		if err := c.pkg(name, older.Packages[name], newer.Packages[name]); err != nil {
+		if err := c.named(name, older, newer); err != nil {
 			return nil, err
 		}
 	}
@@ -117,6 +112,41 @@ func Compare(ctx context.Context, older, newer *catalog.Catalog) ([]findings.Fin
 	}
 	slices.SortStableFunc(c.list, func(a, b findings.Finding) int { return a.Level.Rank() - b.Level.Rank() })
 	return c.list, ctx.Err()
+}
+
+// named compares a package that either content has, or has something of that is not served or not read.
+func (c *comparison) named(name string, older, newer *catalog.Catalog) error {
+	was, is, object := older.Packages[name], newer.Packages[name], "Package "+name
+	if why := cmp.Or(unread(newer, name), unread(older, name)); why != nil {
+		c.add(ruleReleaseUnknown, findings.Error, catalog.Place{}, object, remedyCompare,
+			"a release of it cannot be read, so its channels are not compared: %s", text.OneLine(why.Error()))
+		if was == nil || is == nil {
+			return nil
+		}
+		return c.bundles(was, is)
+	}
+	if why := unserved(newer, name); why != nil {
+		var at catalog.Place
+		if p := cmp.Or(newer.Refused(name), was); p != nil {
+			at = p.Place
+		}
+		c.add(ruleNotServed, findings.Error, at, object, cmp.Or(manifest.HintOf(why), remedyCompare),
+			"opm does not serve it, so nothing of it is compared: %s", text.OneLine(why.Error()))
+		return nil
+	}
+	if unserved(older, name) != nil {
+		c.add(ruleServed, findings.Note, catalog.Place{}, object, "", "opm did not serve it before")
+	}
+	return c.pkg(name, was, is)
+}
+
+const remedyCompare = "mend it, then compare again"
+
+// unread returns why a release cannot be read, of a package or, without a name, of any; nil if all are.
+func unread(in *catalog.Catalog, name string) error {
+	return lists.Find(in.Faulty, func(f catalog.Faulty) bool {
+		return f.Missing && !f.All && (name == "" || f.Package == name)
+	}).Err
 }
 
 // unserved returns why a package of directories of bundles is not in a catalog; nil if it is, or if there is none.
@@ -132,6 +162,7 @@ type comparison struct {
 	validator
 	older, newer []*entry
 	providers    map[string][2]string // of a requirement, in each content; one of them is enough
+	unread       bool                 // the newer content may offer more
 }
 
 // offers returns what a catalog can install.
@@ -391,7 +422,7 @@ func (c *comparison) offered(e *entry) {
 			by = [2]string{provider(c.older, need), provider(c.newer, need)}
 			c.providers[need.property] = by
 		}
-		if by[0] == "" || by[1] != "" {
+		if by[0] == "" || by[1] != "" || c.unread {
 			continue
 		}
 		c.add(ruleNotOffered, findings.Error, e.bundle.Place, "Bundle "+e.name, "have another catalog offer it",

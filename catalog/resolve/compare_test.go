@@ -21,7 +21,7 @@ import (
 
 // TestCompare compares two contents of a catalog.
 func TestCompare(t *testing.T) {
-	seen := map[string]bool{"bundle-not-compared": true} // TestCompareDirectories
+	seen := map[string]bool{"bundle-not-compared": true, "release-unknown": true} // TestCompareDirectories
 	golden.EachArchive(t, "testdata/compare/*.txtar", func(t *testing.T, file string, a *txtar.Archive) {
 		list := compareArchive(t, a)
 		for _, f := range list {
@@ -111,6 +111,8 @@ func TestCompareDirectories(t *testing.T) {
 		{bundles, write("manifests/more.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\n"), "bundle-content-changed"},
 		{image(true), image(false), "bundle-not-compared"},
 		{image(true), bundles, ""},
+		{bundles, write("manifests/memcached-operator.clusterserviceversion.yaml", "x: ["), "release-unknown"},
+		{write("metadata/annotations.yaml", "x: ["), bundles, "release-unknown"},
 	} {
 		list, err := resolve.Compare(t.Context(), c.older, c.newer)
 		if err != nil {

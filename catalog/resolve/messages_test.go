@@ -39,7 +39,7 @@ func TestCELFault(t *testing.T) {
 		lines = append(lines, f.Rule+" "+f.Message+" "+f.Hint)
 	}
 	if got := strings.Join(lines, "\n"); !strings.Contains(got, "bad-constraint olm.constraint: "+want+" ") ||
-		!strings.Contains(got, `unknown-schema opm does not read a document of schema "olm.chanel" did you mean "olm.channel"?`) ||
+		!strings.Contains(got, `unknown-schema opm does not read a document of schema "olm.chanel" did you mean olm.channel?`) ||
 		len(lines) != 2 {
 		t.Errorf("%s", got)
 	}

@@ -38,6 +38,8 @@ var (
 		Help: "It stops the resolution of every namespace in which the bundle is a candidate."}
 	ruleSchema = findings.Rule{ID: "unknown-schema", Text: "A document has a schema that is nearly one of a catalog",
 		Help: "opm keeps the document and does not read it."}
+	ruleField = findings.Rule{ID: "unknown-field", Text: "A document of a catalog has a field that its schema lacks",
+		Help: "opm drops it without an error. Source: operator-registry, alpha/declcfg/declcfg.go."}
 	ruleBundle = findings.Rule{ID: "bundle-refused",
 		Text: "A bundle of a directory cannot be read, or OLM v0 refuses to install it",
 		Help: "One that cannot be read is left out of the catalog."}
@@ -48,7 +50,7 @@ var (
 // CatalogRules returns the rules of Validate, sorted by id.
 func CatalogRules() []findings.Rule {
 	list := []findings.Rule{ruleDangling, ruleSeveral, ruleSelf, ruleDowngrade, ruleCannotReach, ruleNextChannel,
-		ruleProperty, ruleConstraint, ruleSchema, ruleBundle, ruleNotAlone}
+		ruleProperty, ruleConstraint, ruleSchema, ruleField, ruleBundle, ruleNotAlone}
 	for id, text := range catalog.Rules {
 		list = append(list, findings.Rule{ID: id, Text: text,
 			Help: "opm does not serve such a catalog. Source: operator-registry, " +
@@ -71,12 +73,8 @@ func Validate(c *catalog.Catalog) []findings.Finding {
 		}
 		v.add(ruleBundle, findings.Error, catalog.Place{}, packageObject(f.Package), "", "%s", f.Error())
 	}
-	for _, u := range c.UnknownSchemas() {
-		hint := ""
-		if u.Nearest != "" {
-			hint = fmt.Sprintf("did you mean %q?", u.Nearest)
-		}
-		v.add(ruleSchema, findings.Warning, u.Place, "", hint, "opm does not read a document of schema %q", u.Schema)
+	for _, f := range c.Ignored() {
+		v.add(findings.Rule{ID: f.Rule}, findings.Warning, f.Place, "", f.Hint, "%s", f.Text)
 	}
 	for _, name := range c.Names() {
 		v.pkg(c.Packages[name])

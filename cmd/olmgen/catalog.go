@@ -113,7 +113,7 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	}
 	reader := review.ContentReader{Options: network}
 	report, known := &resolve.Report{Namespaces: []resolve.Namespace{}}, len(given) > 0
-	opened := map[string][]resolve.Source{} // by the global namespace
+	opened := map[string]predict.Catalogs{} // by the global namespace
 	clusters := t.Clusters(nil)
 	for i, c := range clusters {
 		of := t.Of(c, i == 0)
@@ -125,15 +125,19 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 			return err
 		}
 		global := review.GlobalNamespace(given, state.CatalogSources)
-		sources, ok := opened[global]
+		catalogs, ok := opened[global]
 		if !ok {
-			if sources, err = reader.Sources(cmd.Context(), given, global); err != nil {
+			if len(f.installs) == 0 {
+				catalogs, err = reader.Catalogs(cmd.Context(), f.catalogs)
+			} else { // they ask for no catalog, so each has a name
+				catalogs.Sources, err = reader.Sources(cmd.Context(), given, global)
+			}
+			if err != nil {
 				return contentError(err)
 			}
-			opened[global] = sources
+			catalogs.ApproveAll, catalogs.Open, catalogs.Global = f.approveAll, !f.complete, global
+			opened[global] = catalogs
 		}
-		catalogs := predict.Catalogs{ApproveAll: f.approveAll, Open: !f.complete, Global: global,
-			Sources: sources}
 		sayPolicies(cmd, predict.World(cmd.Context(), of.Objects, f.namespace, catalogs).Policies)
 		known = known || slices.ContainsFunc(state.CatalogSources,
 			func(s resolve.Source) bool { return s.Catalog != nil })

@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/option"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/internal/print"
 	"github.com/olmgen/olmgen/internal/tree"
@@ -91,6 +92,10 @@ func (f *permissionsFlags) run(cmd *cobra.Command, refs []string) error {
 	}
 	if n := len(report.Unresolved); n > 0 && !f.report.failOn.never() {
 		return unknownError(n, f.catalogs.values)
+	}
+	if unseen := report.Usage.Unseen(); len(unseen) > 0 && !f.report.failOn.never() {
+		return fmt.Errorf("%s without an event in the log: what is used is not known",
+			text.Count(len(unseen), "account"))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -184,12 +185,12 @@ const defaultConfig = "olmgen.yaml"
 
 func newDescope() *cobra.Command {
 	var f renderFlags
-	var dir string
+	var tree string
 	cmd := command("descope SOURCE", "Render an operator that is bound only where you say",
-		args(1, 1, "the bundle"), func(cmd *cobra.Command, refs []string) error { return f.descope(cmd, refs, dir) })
+		args(1, 1, "the bundle"), func(cmd *cobra.Command, refs []string) error { return f.descope(cmd, refs, tree) })
 	f.registerWriting(cmd)
 	f.registerCheck(cmd)
-	cmd.Flags().StringVar(&dir, "tree", "", "`DIR` with the manifests of today's installations, for the advice")
+	cmd.Flags().StringVar(&tree, "tree", "", "`PATH` with the manifests of today's installations, for the advice")
 	f.register(cmd, func(o config.Option) bool {
 		return o.Uses(generate.ProfileDescoped) && o.ID != option.Profile
 	})
@@ -197,8 +198,8 @@ func newDescope() *cobra.Command {
 	return cmd
 }
 
-// descope renders a source with the descoped profile and prints the advice for the installations in a directory.
-func (f *renderFlags) descope(cmd *cobra.Command, refs []string, dir string) error {
+// descope renders a source with the descoped profile and prints the advice for the installations in a tree.
+func (f *renderFlags) descope(cmd *cobra.Command, refs []string, tree string) error {
 	all, err := f.declared(cmd, refs,
 		map[manifest.Option]any{option.Profile: string(generate.ProfileDescoped)})
 	if err != nil {
@@ -213,8 +214,8 @@ func (f *renderFlags) descope(cmd *cobra.Command, refs []string, dir string) err
 	}
 	b := r.Opened[0].Bundle
 	var known []installs.Install
-	if dir != "" {
-		if known, err = readInstalls(cmd, b, dir); err != nil {
+	if tree != "" {
+		if known, err = readInstalls(cmd, b, tree); err != nil {
 			return fmt.Errorf("--tree: %w", err)
 		}
 	}
@@ -239,29 +240,24 @@ func (f *renderFlags) sayScope(cmd *cobra.Command, csv *v1alpha1.ClusterServiceV
 		tell(cmd, "%s", advice.State)
 	}
 	if scope == bundle.Scoped && known == nil {
-		fmt.Fprintln(cmd.ErrOrStderr(), "hint: --tree DIR reads its installations from manifests")
+		fmt.Fprintln(cmd.ErrOrStderr(), "hint: --tree PATH reads its installations from manifests")
 	}
 	w := cmd.ErrOrStderr()
 	given := func(o manifest.Option) bool {
 		_, ok := f.options.Text(o)
 		return ok
 	}
+	name := func(o manifest.Option) string {
+		return cmp.Or(flagsOf(cmd)(o), "olmgen render "+config.FlagOf(o))
+	}
 	for _, step := range config.OpenSteps(advice.Steps, known, given, bound.Namespaces) {
-		fmt.Fprintln(w, "hint: "+config.WithOptionNames(step.Msg, step.Options, config.FlagOf))
+		fmt.Fprintln(w, "hint: "+config.WithOptionNames(step.Msg, step.Options, name))
 	}
 }
 
-// readInstalls looks for installations in a directory and warns of what it can't read there.
-func readInstalls(cmd *cobra.Command, b *bundle.Bundle, dir string) ([]installs.Install, error) {
-	info, err := os.Stat(dir)
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsDir() {
-		return nil, manifest.WithHint(fmt.Errorf("%s is not a directory", dir),
-			"--tree names the directory that holds the manifests")
-	}
-	t, err := tree.Read(cmd.Context(), []string{dir}, tree.Options{Plain: true})
+// readInstalls looks for installations in a tree and warns of what it can't read there.
+func readInstalls(cmd *cobra.Command, b *bundle.Bundle, path string) ([]installs.Install, error) {
+	t, err := tree.Read(cmd.Context(), []string{path}, tree.Options{Plain: true})
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/internal/rbac/used"
 	"github.com/olmgen/olmgen/manifest"
@@ -49,10 +51,15 @@ func (f *usedFlags) add(cmd *cobra.Command, report *permissions.Report) error {
 	if err == nil {
 		err = f.read(cmd, log, "--used")
 	}
-	if err == nil {
-		report.Use(log)
+	if err != nil {
+		return err
 	}
-	return err
+	report.Use(log)
+	if unseen := report.Usage.Unseen(); len(unseen) > 0 {
+		say(cmd, findings.Warning, "name the account as the log does, with --account OLD=NEW, or give a longer log",
+			"the log has no event of %s: what is used is not known", text.FirstOf(6, unseen))
+	}
+	return nil
 }
 
 // read reads the logs that a flag names.

@@ -26,6 +26,12 @@ type Usage struct {
 	Accounts []AccountUse `json:"accounts"`
 }
 
+// Unseen returns the accounts of which the logs have no event.
+func (u *Usage) Unseen() []string {
+	return lists.Map(lists.Filter(u.Accounts, func(a AccountUse) bool { return a.Events == 0 }),
+		func(a AccountUse) string { return a.Account.account().String() })
+}
+
 // AccountUse is what one account uses of what it has.
 type AccountUse struct {
 	Account   Subject  `json:"account"`
@@ -34,6 +40,7 @@ type AccountUse struct {
 	Levels    []string `json:"levels"`
 	Stages    []string `json:"stages"`
 	Unused    []Item   `json:"unused"`    // the most dangerous first
+	Unknown   []Item   `json:"unknown"`   // instead, if the log has no event of the account
 	Wider     []Item   `json:"wider"`     // granted by a wildcard, of which only a part is used
 	Used      []Item   `json:"used"`      // what requests asked for, and the rule that allows it
 	Kept      []Item   `json:"kept"`      // without a request of its own; Follows is why it may be needed
@@ -358,9 +365,12 @@ func (u *usage) compare(items []Item) AccountUse {
 	}
 	out := AccountUse{Account: s, Events: u.a.Events, Levels: append([]string{}, lists.Keys(u.a.Levels)...),
 		Stages: append([]string{}, lists.Keys(u.a.Stages)...), Notes: u.notes(),
-		Unused: rated(unused), Wider: rated(wider), Used: itemsOf(s, by, scopes), Kept: []Item{},
+		Unused: rated(unused), Unknown: []Item{}, Wider: rated(wider), Used: itemsOf(s, by, scopes), Kept: []Item{},
 		Denied: itemsOf(s, denied, scopes), Elsewhere: itemsOf(s, elsewhere, scopes),
 		Needed: itemsOf(s, u.needed(), scopes)}
+	if out.Events == 0 {
+		out.Unused, out.Unknown = out.Unknown, out.Unused
+	}
 	for _, why := range lists.Keys(kept) {
 		for _, i := range itemsOf(s, kept[why], scopes) {
 			i.Follows = why

@@ -40,7 +40,8 @@ func (a AccountUse) section() document.Section {
 	for _, t := range []struct {
 		title string
 		items []Item
-	}{{"Never used", a.Unused}, {"Granted by wildcards, and used in part", a.Wider},
+	}{{"Never used", a.Unused}, {"Not known whether it is used", a.Unknown},
+		{"Granted by wildcards, and used in part", a.Wider},
 		{"Denied: asked for, and not granted", a.Denied}, {"Kept, though no request shows it", a.Kept},
 		{"Used", a.Used}, {"Used, and granted by a group or by what is not here", a.Elsewhere}} {
 		if len(t.items) == 0 {

@@ -67,8 +67,7 @@ func (u *updating) play(ctx context.Context, p installPlan) error {
 			continue
 		}
 		if played.Unknown = append(played.Unknown, "the objects of "+operator.Name); one.Replaces == "" {
-			u.notLookedAt(one, fmt.Sprintf("the objects of %s: they are not in the catalog, and its image is not "+
-				"fetched", operator.Name))
+			u.note(ruleNotLookedAt, findings.Note, one.sub.Object, "spec", onlyCatalog(operator.Name, notFetched), "")
 		}
 	}
 	result := &plan.Result{Plan: run, Phase: v1alpha1.InstallPlanPhaseInstalling}

@@ -96,11 +96,17 @@ func (t *target) installed(v *csv) {
 	t.judge(v.Object, row, fit.Installed(&typed, v.Object), false)
 }
 
+const notFetched = "its objects are not in the catalog, and its image is not fetched"
+
+// onlyCatalog says that the objects of a release are not known, and why.
+func onlyCatalog(release, why string) string {
+	return fmt.Sprintf("of %s, only what the catalog says is judged: %s", release, why)
+}
+
 // place judges an operator that is not in the tree. partial is why only what its catalog says is known.
 func (t *target) place(at *manifest.Object, row Operator, operator fit.Operator, partial string) {
 	if row.Partly = partial != ""; row.Partly {
-		t.note(ruleFitUnknown, findings.Warning, at, "", fmt.Sprintf("%s: only what the catalog says of it is judged: "+
-			"%s", row.Name, text.OneLine(partial)), "")
+		t.note(ruleFitUnknown, findings.Warning, at, "", onlyCatalog(row.Name, text.OneLine(partial)), "")
 	}
 	t.judge(at, row, operator, true)
 }
@@ -132,7 +138,7 @@ func opened(ctx context.Context, choice catalog.Choice, o catalog.Options) (oper
 		return operator, "", err
 	}
 	if metadata {
-		partial = "its objects are not in the catalog, and its image is not fetched"
+		partial = notFetched
 	}
 	operator = fit.OfBundle(b).With(choice.Bundle.Properties)
 	documents, err := choice.Package.DocumentsOf(ctx, fit.SchemaLifecycle)

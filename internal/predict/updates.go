@@ -107,12 +107,11 @@ func (c *prediction) judgeUpdates(ctx context.Context) error {
 		u := states[namespace]
 		for _, of := range lists.Groups(u.glimpsed, func(one Update) *manifest.Object { return one.sub.Object }) {
 			names := lists.SortedUnique(lists.Map(of, func(one Update) string { return one.Name }))
-			its := "its objects are not in the catalog, and its image is not fetched"
+			its := notFetched
 			if len(names) > 1 {
 				its = "their objects are not in the catalog, and their images are not fetched"
 			}
-			u.noteUpdate(of[0], fmt.Sprintf("of %s, only what the catalog says is judged: %s", text.FirstOf(6, names),
-				its), "")
+			u.noteUpdate(of[0], onlyCatalog(text.FirstOf(6, names), its), "")
 		}
 	}
 	return nil

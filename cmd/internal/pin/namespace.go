@@ -112,7 +112,7 @@ func (n *Namespace) check() error {
 				"approve a release that the catalog has, or pass the content that still has it", "")
 		case s != nil && s.Channel != "" && source.ChannelOf(s.Channel, r.Bundle) == nil:
 			return n.refuse(p, fmt.Sprintf("channel %s of package %s does not have %s", s.Channel, p.Name, r.Bundle),
-				"name a channel that has it", "spec.channel")
+				"name a channel that has it, or upgrade the package", "spec.channel")
 		}
 	}
 	return nil
@@ -354,7 +354,8 @@ func (n *Namespace) nextFrom(p Package, from string) string {
 		}
 	}
 	if len(next) == 0 {
-		return fmt.Sprintf("nothing in channel %s updates %s: forget it if no cluster has it", ch.Name, from)
+		return fmt.Sprintf("nothing in channel %s updates %s: if no cluster has it, forget it in the same run that "+
+			"upgrades the package", ch.Name, from)
 	}
 	slices.SortStableFunc(next, func(a, b string) int { return compareVersions(source, a, b) })
 	return fmt.Sprintf("%s is updated by %s: approve one of these first, or forget it if no cluster has it", from,

@@ -193,6 +193,11 @@ func (s *catalogSet) template(file string) (made *catalog.Catalog) {
 		if err == nil {
 			made, err = catalog.FromTemplate(s.ctx, file, data, append(known, s.own)...)
 		}
+		if made != nil {
+			s.list = append(s.list, lists.Filter(resolve.Validate(made), func(f findings.Finding) bool {
+				return f.Rule == "unknown-field"
+			})...)
+		}
 		if errors.Is(err, fs.ErrNotExist) || s.templates[file] == "olm.composite" {
 			s.say("%s", strings.TrimSuffix(fmt.Sprintf("not rendered: %v; %s", err, manifest.HintOf(err)), "; "))
 			return nil

@@ -162,6 +162,9 @@ func TestCatalogs(t *testing.T) {
 		want  []string
 	}{
 		{"a template and its catalogs", published(), nil},
+		{"a field that opm drops", published().replace("operators/a/catalog-templates/basic.yaml", "  - name: a.v1.0.0\n",
+			"  - name: a.v1.0.0\n    replace: a.v0.9.0\n"), []string{
+			template + ":11: warning: olm.channel has no field entries[0].replace: opm drops it [unknown-field]"}},
 		{"bundles that follow each other", plain().bundle("1.1.0", "v1", "", "  replaces: a.v1.0.0\n"), nil},
 		{"a new channel", plain().bundle("1.1.0", "v2", "", ""), []string{"operators/a/1.1.0/metadata/annotations.yaml:3: note: Package a: " +
 			"a.v1.1.0 is only in channel v2: users of other channels stay: v1 at a.v1.0.0 [release/users-stay]"}},
