@@ -52,22 +52,13 @@ func Compare(old, now *Report, owner func(Subject) Subject) Diff {
 		}
 	}
 	d.Facts = c.facts(d.Permissions)
-	for n := range d.Facts {
-		d.Facts[n].Before = c.reached(old, d.Facts[n].Fact)
+	for n, f := range d.Facts {
+		d.Facts[n].Before = !slices.ContainsFunc(lists.Unique(lists.Map(f.Subjects, c.owner)), func(owner Subject) bool {
+			before := &Report{Permissions: c.had[owner], scopes: old.scopes}
+			return !had[reached{owner, EveryRight}] && !slices.ContainsFunc(before.Reaches(), f.within)
+		})
 	}
 	return d
-}
-
-// reached reports whether the owners of a fact had its risk by other rights, or reached every right.
-func (c *comparison) reached(r *Report, f Fact) bool {
-	full := map[Subject]bool{} // who reached every right
-	for _, w := range r.Ways {
-		full[c.owner(w.Subject)] = full[c.owner(w.Subject)] || w.Reaches == EveryRight
-	}
-	return !slices.ContainsFunc(lists.Unique(lists.Map(f.Subjects, c.owner)), func(owner Subject) bool {
-		had := &Report{Permissions: c.had[owner], scopes: r.scopes}
-		return !full[owner] && !slices.ContainsFunc(had.Reaches(), f.within)
-	})
 }
 
 // Gained returns the items that are gained.
