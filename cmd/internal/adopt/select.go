@@ -324,7 +324,7 @@ func (s *State) whatFor(sub *subscription) (why, remedy string) {
 		if n > 1 {
 			has, remedy = text.Count(n, "OperatorGroup"), "keep one of them"
 		}
-		return "namespace " + sub.object.Namespace + " has " + has + ": OLM installs nothing there", remedy
+		return "namespace " + sub.object.Namespace + " has " + has, remedy
 	}
 	const finish, repair = "let OLM finish", "repair what OLM says"
 	if ref := sub.Status.InstallPlanRef; ref != nil {
