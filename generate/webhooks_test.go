@@ -244,7 +244,7 @@ apiservicedefinitions:
 		{"a target port", validating, `[{name: "9443", port: 9443, targetPort: 9444}]`, ""},
 		{"equal ones once", validating + second + "  targetPort: 9444\n", `[{name: "9443", port: 9443, targetPort: 9444}]`, ""},
 		{"one number with two targets", validating + second, "", "its webhooks ask for port 9443 twice, with the target ports 9444 and 9443: a Service can't have both"},
-		{"a named target port", strings.Replace(validating, "9444", "webhook", 1), `[{name: "9443", port: 9443, targetPort: webhook}]`, ""},
+		{"a named target port", strings.NewReplacer("9444", "webhook", "Fail", "Ignore").Replace(validating), `[{name: "9443", port: 9443, targetPort: webhook}]`, ""},
 		{"APIs before webhooks: one a group and version, sorted, 443 by default", apis + validating, `[{name: "8444", port: 8444, targetPort: 8444}, {name: "443", port: 443, targetPort: 443}, {name: "9443", port: 9443, targetPort: 9444}]`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
