@@ -96,6 +96,9 @@ func runShowing(delay time.Duration, args []string, stdin io.Reader, stdout, std
 	if err = cmp.Or(out.err, err, *unknown); err == nil {
 		return exitDone
 	}
+	if errors.Is(out.err, syscall.EPIPE) { // its reader has what it wants
+		return exitSignal + int(syscall.SIGPIPE)
+	}
 	if by, ok := errors.AsType[*signalError](context.Cause(ctx)); ok && errors.Is(err, context.Canceled) {
 		sayError(cmd, stderr, by)
 		return by.code()
@@ -128,6 +131,8 @@ func untilSignal(stderr io.Writer) (ctx context.Context, stop func()) {
 	signals, done := make(chan os.Signal, 1), make(chan struct{})
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE) // the write fails, so that what is temporary goes
 	go func() {
 		select {
 		case <-done:
@@ -148,6 +153,7 @@ func untilSignal(stderr io.Writer) (ctx context.Context, stop func()) {
 	}()
 	return ctx, sync.OnceFunc(func() {
 		signal.Stop(signals)
+		signal.Stop(pipe)
 		close(done)
 		cancel(nil)
 	})

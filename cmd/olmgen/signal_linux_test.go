@@ -31,6 +31,23 @@ func TestSignals(t *testing.T) {
 	} {
 		must(t, os.WriteFile(dir+"/"+name, []byte(text), 0o666))
 	}
+	t.Run("a closed pipe", func(t *testing.T) {
+		repo, temporary := t.TempDir(), t.TempDir()
+		must(t, os.WriteFile(repo+"/tree.yaml", []byte(subscription), 0o666))
+		for _, args := range []string{"init -q", "add .", "-c user.name=a -c user.email=a@b commit -qm a"} {
+			must(t, exec.Command("git", append([]string{"-C", repo}, strings.Fields(args)...)...).Run())
+		}
+		closed, out, err := os.Pipe()
+		must(t, err)
+		closed.Close()
+		cmd := exec.Command(olmgen, "diff", "--git", "HEAD", ".")
+		cmd.Dir, cmd.Stdout, cmd.Env = repo, out, append(os.Environ(), "TMPDIR="+temporary)
+		err = cmd.Run()
+		left, _ := os.ReadDir(temporary)
+		if code := cmd.ProcessState.ExitCode(); code != exitSignal+int(syscall.SIGPIPE) || len(left) > 0 {
+			t.Errorf("%v, and %d directories are left", err, len(left))
+		}
+	})
 	for _, command := range []string{"check csvs.yaml", "lint csvs.yaml --policy operate-first", "permissions csvs.yaml",
 		"diff csvs.yaml tree.yaml", "images csvs.yaml", "catalog resolve tree.yaml --catalog cat.yaml",
 		"catalog pin tree.yaml --catalog cat.yaml -o pinned", "catalog site cat.yaml -o site",

@@ -226,8 +226,11 @@ func Parse(of Product, text string) (Release, error) {
 			return r, nil
 		}
 	}
-	return Release{}, manifest.WithHint(fmt.Errorf("nothing is known of %s %s", of, text),
-		fmt.Sprintf("%s to %s are known", oldest, newest.Number()))
+	tip := fmt.Sprintf("%s to %s are known", oldest, newest.Number())
+	if of == OpenShift && v.Major == 4 {
+		tip += fmt.Sprintf("; name its version of Kubernetes instead, 1.%d", v.Minor+13)
+	}
+	return Release{}, manifest.WithHint(fmt.Errorf("nothing is known of %s %s", of, text), tip)
 }
 
 // ParseOLM reads a release of OLM: v0.x is one of OLM v0, another number one of operator-controller.
