@@ -132,7 +132,7 @@ const (
 	WarnCertificates     = "certificates"       // left to whoever makes and rotates them
 	WarnInstallation     = "installation"       // OLM in the cluster may not do what is asked of it
 	WarnMetadataObject   = "object-in-metadata" // a Kubernetes object in metadata/: OLM installs it
-	WarnUnreadMetadata   = "unread-metadata"    // a file in metadata/ that is not YAML
+	WarnUnreadMetadata   = "unread-metadata"    // a file in metadata/ that is not YAML, or properties that are not JSON
 	WarnMirrorMap        = "mirror-map"         // an entry of a mirror map that no image is in
 	WarnUnmirrored       = "unmirrored-image"   // an image that a mirror map has no mirror for
 	WarnClusterObjects   = "cluster-objects"    // left out, and the one of another group is not the same

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -125,6 +126,12 @@ func (r *reader) decodeCSV() error {
 			does = "OLM takes it for that, and others drop it"
 		}
 		r.warn(WarnUnknownField, o.Errorf(f, "not a field of a ClusterServiceVersion%s: %s", meant(t, f), does))
+	}
+	if annotated := csv.Annotations[olm.AnnotationBundleProperties]; annotated != "" {
+		if err := json.Unmarshal([]byte(annotated), &[]Property{}); err != nil {
+			r.warn(WarnUnreadMetadata, o.Errorf(`metadata.annotations["`+olm.AnnotationBundleProperties+`"]`,
+				"left out: no list of properties in JSON: %v", err))
+		}
 	}
 	r.bundle.CSV, r.bundle.literal = csv, len(unknown) == 0
 	return nil

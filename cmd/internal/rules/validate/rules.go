@@ -96,8 +96,8 @@ var rules = []findings.Rule{
 	// what the options of a rendering make of a bundle, and its metadata
 	{ID: bundle.WarnCertificates, Text: "someone else must create and rotate the certificates"},
 	{ID: bundle.WarnUnreadMetadata,
-		Text: "a file in the metadata directory is not YAML: OLM's catalogs leave it out, and its dependencies " +
-			"are lost"},
+		Text: "a file in the metadata directory is not YAML, or an annotation with properties not JSON: OLM's " +
+			"catalogs leave it out, and its dependencies and properties are lost"},
 	{ID: bundle.WarnReplacedObject, Text: "two manifests have one kind and name: the last one counts"},
 	{ID: bundle.WarnInstallation, Text: "OLM in the cluster may not do what the options ask for"},
 	{ID: bundle.WarnMirrorMap, Text: "an entry of a mirror map that matches no image of the bundle"},
