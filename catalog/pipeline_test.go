@@ -327,6 +327,10 @@ entries:
 			`new.yaml: invalid channel "fast": multiple channel heads found in graph: a.v0.9.0, a.v1.0.0
 hint: a.v1.0.0 replaces a.v0.8.0, which is not in the channel; have one of them replace or skip the others`},
 		{"semver, a field that opm refuses", "schema: olm.semver\ngenerateMajorChannel: true\n", "", `unknown field "generateMajorChannel"`},
+		{"semver, a preference without its channels", "schema: olm.semver\ndefaultChannelTypePreference: major\n", "",
+			`defaultChannelTypePreference is "major", and the template makes minor channels`},
+		{"basic, a bundle with a package", basic + "- {schema: olm.bundle, image: r.example.com/a:1.0.0, package: a}\n", "",
+			"opm wants the image of a bundle, and neither package"},
 		{"another one", "schema: olm.composite\n", "", `does not know the template "olm.composite"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -113,7 +113,16 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	}
 	reader := review.ContentReader{Options: network}
 	report, known := &resolve.Report{Namespaces: []resolve.Namespace{}}, len(given) > 0
-	opened := map[string]predict.Catalogs{} // by the global namespace
+	var catalogs predict.Catalogs
+	if len(f.installs) == 0 {
+		catalogs, err = reader.Catalogs(cmd.Context(), f.catalogs)
+	} else { // they ask for no catalog, so each has a name
+		catalogs, err = reader.Named(cmd.Context(), given)
+	}
+	if err != nil {
+		return contentError(err)
+	}
+	catalogs.ApproveAll, catalogs.Open = f.approveAll, !f.complete
 	clusters := t.Clusters(nil)
 	for i, c := range clusters {
 		of := t.Of(c, i == 0)
@@ -123,20 +132,6 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 		state, err := resolve.ReadObjects(of.Objects, f.namespace)
 		if err != nil {
 			return err
-		}
-		global := review.GlobalNamespace(given, state.CatalogSources)
-		catalogs, ok := opened[global]
-		if !ok {
-			if len(f.installs) == 0 {
-				catalogs, err = reader.Catalogs(cmd.Context(), f.catalogs)
-			} else { // they ask for no catalog, so each has a name
-				catalogs.Sources, err = reader.Sources(cmd.Context(), given, global)
-			}
-			if err != nil {
-				return contentError(err)
-			}
-			catalogs.ApproveAll, catalogs.Open, catalogs.Global = f.approveAll, !f.complete, global
-			opened[global] = catalogs
 		}
 		sayPolicies(cmd, predict.World(cmd.Context(), of.Objects, f.namespace, catalogs).Policies)
 		known = known || slices.ContainsFunc(state.CatalogSources,

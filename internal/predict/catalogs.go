@@ -348,13 +348,13 @@ func (r *resolution) look(state *resolve.State) {
 				return s.Source == c.Name && s.SourceNamespace == c.Namespace
 			})
 		}))
-		state.GlobalNamespace = globalNamespace(near, state.Catalogs, state.Unknown)
+		state.GlobalNamespace = GlobalNamespace(near, state.Catalogs, state.Unknown)
 	}
 }
 
-// globalNamespace returns the namespace whose catalogs serve all: OpenShift's or OLM's, by the first list that has one.
+// GlobalNamespace returns the namespace whose catalogs serve all: OpenShift's or OLM's, by the first list that has one.
 // What a cluster has and asks for comes first: catalogs may be given for clusters of both.
-func globalNamespace(lists ...[]resolve.Source) string {
+func GlobalNamespace(lists ...[]resolve.Source) string {
 	for _, list := range lists {
 		for _, namespace := range []string{olm.NamespaceMarketplace, olm.NamespaceUpstream} {
 			if slices.ContainsFunc(list, func(s resolve.Source) bool { return s.Namespace == namespace }) {

@@ -42,7 +42,7 @@ func (c Catalogs) defaults(ctx context.Context, p *olm.OperatorPolicy) (d olm.De
 	known := slices.Clone(c.Sources)
 	if c.Others != nil {
 		known = append(known, resolve.Source{Name: cmp.Or(p.Source, "catalog"),
-			Namespace: cmp.Or(p.SourceNamespace, c.Global, globalNamespace(c.Sources)), Catalog: c.Others})
+			Namespace: cmp.Or(p.SourceNamespace, c.Global, GlobalNamespace(c.Sources)), Catalog: c.Others})
 	}
 	found := lists.Filter(known, func(s resolve.Source) bool {
 		return s.Catalog != nil && s.Catalog.Packages[p.Package] != nil && (p.Source == "" || p.Source == s.Name) &&

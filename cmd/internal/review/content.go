@@ -210,23 +210,6 @@ func catalogNames(objects []*manifest.Object) (known map[string]bool, any map[bo
 	return known, any
 }
 
-// GlobalNamespace returns the namespace whose catalogs serve all, by what is given and by the CatalogSources of a tree.
-func GlobalNamespace(list []Content, known []resolve.Source) string {
-	var given []resolve.Source
-	for _, c := range list {
-		if c.Global {
-			return c.Namespace
-		}
-		given = append(given, resolve.Source{Namespace: c.Namespace})
-	}
-	for _, s := range slices.Concat(given, known) {
-		if s.Namespace == olm.NamespaceMarketplace {
-			return s.Namespace
-		}
-	}
-	return olm.NamespaceUpstream
-}
-
 // Wanted returns the packages that objects have OLM install; none if they may ask for any.
 func Wanted(lists ...[]*manifest.Object) (names []string) {
 	for _, o := range slices.Concat(lists...) {
@@ -284,23 +267,31 @@ func Refused(c *catalog.Catalog, dir string, o source.Options) bool {
 	return refusal != nil
 }
 
-// Sources reads the content of CatalogSources. One without a namespace is in the global one.
-func (r *ContentReader) Sources(ctx context.Context, list []Content, global string) (out []resolve.Source, err error) {
-	for _, c := range list {
-		s := resolve.Source{Name: c.Name, Namespace: cmp.Or(c.Namespace, global)}
-		if slices.ContainsFunc(out, s.Same) {
-			return nil, &ContentError{fmt.Sprintf("%s/%s is given twice", s.Namespace, s.Name),
+// Named reads content of which each has a name; one without a namespace is in the global one.
+func (r *ContentReader) Named(ctx context.Context, list []Content) (c predict.Catalogs, err error) {
+	var namespaces []resolve.Source
+	for _, given := range list {
+		namespaces = append(namespaces, resolve.Source{Namespace: given.Namespace})
+		if given.Global {
+			c.Global = given.Namespace
+		}
+	}
+	c.Global = cmp.Or(c.Global, predict.GlobalNamespace(namespaces))
+	for _, given := range list {
+		s := resolve.Source{Name: given.Name, Namespace: cmp.Or(given.Namespace, c.Global)}
+		if slices.ContainsFunc(c.Sources, s.Same) {
+			return c, &ContentError{fmt.Sprintf("%s/%s is given twice", s.Namespace, s.Name),
 				"name them with NAMESPACE/NAME=DIR"}
 		}
-		read, err := r.Read(ctx, c.Dir)
+		read, err := r.Read(ctx, given.Dir)
 		if err != nil {
-			return nil, err
+			return c, err
 		}
-		read.Name, read.Namespace, read.Priority = s.Name, s.Namespace, int(c.Priority)
+		read.Name, read.Namespace, read.Priority = s.Name, s.Namespace, int(given.Priority)
 		read.Prepared = resolve.Prepare(read.Catalog)
-		out = append(out, read)
+		c.Sources = append(c.Sources, read)
 	}
-	return out, nil
+	return c, nil
 }
 
 // Catalogs reads what is given. Content without a name is that of all others.
@@ -311,6 +302,10 @@ func (r *ContentReader) Catalogs(ctx context.Context, values []string) (c predic
 		parsed, err := ReadContent(value, false, true)
 		if err != nil {
 			return c, err
+		}
+		if parsed.Global && c.Global != "" && c.Global != parsed.Namespace {
+			return c, &ContentError{fmt.Sprintf("%s and %s cannot both be the global namespace", c.Global,
+				parsed.Namespace), "leave out \",global\": a cluster has the one that its CatalogSources and Subscriptions name"}
 		}
 		if parsed.Global {
 			c.Global = parsed.Namespace
@@ -334,7 +329,8 @@ func (r *ContentReader) Catalogs(ctx context.Context, values []string) (c predic
 		c.Others = catalog.Join(others...)
 		c.Prepared = resolve.Prepare(c.Others)
 	}
-	c.Sources, err = r.Sources(ctx, named, c.Global)
+	of, err := r.Named(ctx, named)
+	c.Sources = of.Sources
 	return c, err
 }
 

@@ -220,7 +220,7 @@ func (s *State) sources() (list []resolve.Source) {
 
 // global returns the namespace whose catalogs serve all namespaces.
 func (s *State) global() string {
-	return cmp.Or(s.catalogs.Global, review.GlobalNamespace(nil, s.sources()))
+	return cmp.Or(s.catalogs.Global, predict.GlobalNamespace(s.sources()))
 }
 
 // Check returns what olmgen check predicts of the state, over what another one is predicted to leave, which may be nil.

@@ -138,8 +138,11 @@ func TestFindings(t *testing.T) {
 	unfit := "error objects-unfit a.v2.0.0 cluster.yaml:5: has a CRD boats.x.io that existing objects do not fit: " +
 		"Boat team/b (v1: spec.size: invalid value: must be of type string: \"integer\"): the InstallPlan fails\n"
 	for name, tc := range map[string]struct{ old, now, cluster, want string }{
-		"the same":               {v1, v1, boat, ""},
-		"an object does not fit": {v1, strict, boat, unfit},
+		"the same": {v1, v1, boat, ""},
+		"a kind that OLM does not install": {v1, csv("a", two, next+owns("v1")) + crd("", "v1 served,stored {type: integer}") +
+			"---\napiVersion: v1\nkind: Namespace\nmetadata: {name: own}\n", "",
+			"error api-server-refuses a.v2.0.0 new.yaml:24: the InstallPlan fails: the InstallPlan contains invalid data: Namespace own\n"},
+		"an object does not fit":                          {v1, strict, boat, unfit},
 		"of another version, which OLM lists in this one": {v1, strict, strings.Replace(boat, "x.io/v1", "x.io/v0", 1), unfit},
 		"no object": {v1, strict, "", ""},
 		"two objects": {v1, strict, boat + strings.Replace(boat, "name: b", "name: c", 1),
