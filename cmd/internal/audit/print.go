@@ -262,10 +262,25 @@ func (r *Report) known() []document.Remark {
 		{Label: "reaches", Text: strings.Join(parts, ", ")},
 		{Label: "webhooks", Text: fmt.Sprintf("%s; CRDs: %s; images: %d by digest, %d by tag",
 			text.Count(t.Webhooks, "release"), crds, t.Images.Digest, t.Images.Tag)},
-		{Label: "findings", Text: fmt.Sprintf("%s, %s, %s", text.Count(t.Findings.Errors, "error"),
-			text.Count(t.Findings.Warnings, "warning"), text.Count(t.Findings.Notes, "note"))},
+		{Label: "findings", Text: strings.TrimSuffix(fmt.Sprintf("%s, %s, %s: %s",
+			text.Count(t.Findings.Errors, "error"), text.Count(t.Findings.Warnings, "warning"),
+			text.Count(t.Findings.Notes, "note"), r.byRule()), ": ")},
 	}
 }
+
+// byRule returns the rules of the findings with how many each has, the worst first.
+func (r *Report) byRule() string {
+	of := lists.Group(r.list, func(f findings.Finding) string { return f.Rule })
+	rules := slices.SortedStableFunc(slices.Values(lists.Keys(of)), func(a, b string) int {
+		return cmp.Or(of[a][0].Level.Rank()-of[b][0].Level.Rank(), len(of[b])-len(of[a]))
+	})
+	return text.FirstOf(mostRules, lists.Map(rules, func(rule string) string {
+		return fmt.Sprintf("%s %d", rule, len(of[rule]))
+	}))
+}
+
+// mostRules is how many rules a line names.
+const mostRules = 8
 
 var columns = []string{"package", "version", "name", "source", "channels", "head", "deprecated", "complete",
 	"installModes", "upgradeable", "maxOpenShiftVersion", "everything", "readsSecrets", "writesRBAC", "runsInPods",
