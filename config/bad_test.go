@@ -40,6 +40,8 @@ var badConfigs = []struct{ name, text, want, hint string }{
 	{"unknown field", head + "group:\n- namespace: a\n", "olmgen.yaml:3: group: no such field", "did you mean groups?"},
 	{"a field of the defaults at the top", head + "suppress: [scope]\ngroups:\n- namespace: a\n", "olmgen.yaml:3: suppress: no such field",
 		"write it as defaults.suppress or groups[].bundles[].suppress"},
+	{"a field of the file in the defaults", head + "defaults: {olmVersion: v1.4}\ngroups:\n- namespace: a\n",
+		"olmgen.yaml:3: defaults.olmVersion: no such field", "write it as olmVersion at the top of the file"},
 	{"a field of a group in a bundle", group("installMode: AllNamespaces"), "groups[0].bundles[0].installMode: no such field",
 		"write it as groups[].installMode"},
 	{"unknown field in a group", head + "groups:\n- namespce: a\n", "olmgen.yaml:4: groups[0].namespce: no such field", "did you mean namespace?"},

@@ -63,7 +63,11 @@ func elsewhere(field string) string {
 	for o := range all(declared) {
 		place, ok := strings.CutSuffix(strings.TrimSuffix(o.Path, "[]"), name)
 		if ok && slices.Contains(parents, place) {
-			places = append(places, o.Path)
+			path := o.Path
+			if place == "" {
+				path += " at the top of the file"
+			}
+			places = append(places, path)
 		}
 	}
 	if len(places) == 0 {

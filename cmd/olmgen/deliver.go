@@ -247,11 +247,25 @@ func (f *renderFlags) howToSee(cmd *cobra.Command) string {
 	what := strings.Join(append(cmd.Flags().Args(), f.files...), " ")
 	switch {
 	case f.check != "" || f.summary.dryRun:
-		return "olmgen diff " + dir + " " + text.Shell(what)
+		return "olmgen diff " + dir + " " + text.Shell(what) + givenToo(cmd, newDiff())
 	case gittree.Tracks(f.output):
 		return "olmgen diff --git HEAD " + dir
 	}
 	return "olmgen diff with a copy of the older tree and " + dir
+}
+
+// givenToo returns the flags that a command has been given and that another one takes as well, as its line has them.
+func givenToo(cmd, other *cobra.Command) (line string) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		switch {
+		case other.Flags().Lookup(f.Name) == nil || f.Name == "format":
+		case f.Value.Type() == "bool":
+			line += " --" + f.Name + "=" + f.Value.String()
+		default:
+			line += " --" + f.Name + " " + text.Shell(strings.Join(valuesOf(f), ","))
+		}
+	})
+	return line
 }
 
 // summaryFlags say how a command that writes files reports on them.
