@@ -411,9 +411,11 @@ func isTemplate(s string) bool { return strings.Contains(s, "{{") }
 
 // substitutions are the variables that Flux writes into what it builds (spec.postBuild).
 type substitutions struct {
-	by     *manifest.Object
-	values map[string]value
-	from   []source // that have others, the first ones first
+	by      *manifest.Object
+	values  map[string]value
+	from    []source // that have others, the first ones first
+	missing string   // the first of them that is not in the tree
+	err     error    // why Flux refuses a variable
 }
 
 type value struct {
@@ -444,8 +446,8 @@ func substitutionsOf(o *manifest.Object, spec map[string]any) *substitutions {
 	return s
 }
 
-// settle reads the variables of ConfigMaps. missing is the first source that is not in the tree.
-func (s *substitutions) settle(x *explorer) (missing string) {
+// settle reads the variables of ConfigMaps, and returns what names all of them with their values.
+func (s *substitutions) settle(x *explorer) string {
 	values := map[string]value{}
 	for _, from := range s.from {
 		var found *manifest.Object
@@ -456,13 +458,18 @@ func (s *substitutions) settle(x *explorer) (missing string) {
 			for name, v := range olm.Mapping(olm.Get(found, "data")) {
 				values[name] = value{fmt.Sprint(v), found, "data." + name}
 			}
-		} else if missing == "" && !from.optional {
-			missing = from.kind + " " + from.name
+		} else if s.missing == "" && !from.optional {
+			s.missing = from.kind + " " + from.name
 		}
 	}
 	maps.Copy(values, s.values)
 	s.values = values
-	return missing
+	said := s.missing
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		v := values[name]
+		said += fmt.Sprintf("\n%s=%q", name, v.text)
+	}
+	return said
 }
 
 // variable is one that Flux replaces (fluxcd/pkg: kustomize/kustomize_varsub.go; github.com/fluxcd/pkg/envsubst).
@@ -471,9 +478,9 @@ var variable = lazy.Regexp(`\$?\$\{([A-Za-z_][A-Za-z0-9_]*)(?:(:?[-=])([^}]*)|([
 // mostOf returns how many bytes an object may have with the values of its variables.
 func mostOf(printed string) int { return max(int(budget.Of(budget.Object).Bytes), 2*len(printed)) }
 
-// fill returns a text with the values of its variables, one of which is unknown, and its size. What would be larger
-// than an object may be is not built.
-func (s *substitutions) fill(printed, missing string) (said, unknown string, size int) {
+// fill returns a text with the values of its variables, those that are unknown, and its size. What would be larger than
+// an object may be is not built.
+func (s *substitutions) fill(printed string) (said string, unknown []string, size int) {
 	size = len(printed)
 	with := func(value string) string {
 		if size += len(value); size > mostOf(printed) {
@@ -489,13 +496,13 @@ func (s *substitutions) fill(printed, missing string) (said, unknown string, siz
 		v, ok := s.values[m[1]]
 		switch {
 		case m[4] != "":
-			unknown = found
+			unknown = lists.Add(unknown, found)
 		case ok && (v.text != "" || !strings.HasPrefix(m[2], ":")):
 			return with(v.text)
 		case m[2] != "":
 			return with(m[3])
-		case !ok && missing != "":
-			unknown = found
+		case !ok && s.missing != "":
+			unknown = lists.Add(unknown, found)
 		default:
 			return ""
 		}
@@ -505,7 +512,7 @@ func (s *substitutions) fill(printed, missing string) (said, unknown string, siz
 }
 
 // apply returns the objects with the values of variables. The error is about one that the report cannot do without.
-func (s *substitutions) apply(objects []*manifest.Object, missing string, m *budget.Meter) ([]*manifest.Object, error) {
+func (s *substitutions) apply(objects []*manifest.Object, x *explorer) ([]*manifest.Object, error) {
 	out := make([]*manifest.Object, 0, len(objects))
 	for _, o := range objects {
 		was, err := o.Value()
@@ -519,15 +526,15 @@ func (s *substitutions) apply(objects []*manifest.Object, missing string, m *bud
 			out = append(out, o)
 			continue
 		}
-		said, unknown, size := s.fill(printed, missing)
-		if unknown != "" && (isOfOLM(o) || o.Group() == rbacv1.GroupName) {
-			e := s.by.Errorf("spec.postBuild", "the value of %s is not known", unknown)
-			if missing != "" {
-				e.Tip = "it may be in the " + missing + ", which is not in the tree"
+		said, unknown, size := s.fill(printed)
+		if len(unknown) > 0 && decides(o) {
+			e := s.by.Errorf("spec.postBuild", "the value of %s is not known", unknown[0])
+			if s.missing != "" {
+				e.Tip = "it may be in the " + s.missing + ", which is not in the tree"
 			}
 			return nil, e
 		}
-		over := m.Charge(int64(size), 0)
+		over := x.substituted.Charge(int64(size), 0)
 		if size > mostOf(printed) {
 			over = fmt.Sprintf("%s has more than %d MiB with the values of the variables", o.Identity(),
 				mostOf(printed)>>20)
@@ -543,9 +550,32 @@ func (s *substitutions) apply(objects []*manifest.Object, missing string, m *bud
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, o.Build(now, func(field string) manifest.Place { return s.place(o, field) }))
+		made := o.Build(now, func(field string) manifest.Place { return s.place(o, field) })
+		if out = append(out, made); isOfEngine(o) {
+			x.open[made] = unknown
+		}
 	}
 	return out, nil
+}
+
+// decides reports whether the report is about an object.
+func decides(o *manifest.Object) bool { return isOfOLM(o) || o.Group() == rbacv1.GroupName }
+
+// unsettled looks in objects for unknown variables that what applies them has. The error is about an object that the
+// report cannot do without.
+func (x *explorer) unsettled(t target, objects []*manifest.Object) error {
+	for _, o := range objects {
+		for _, variable := range x.open[t.by] {
+			if v, err := o.Value(); err != nil || !strings.Contains(string(manifest.Encode(v)), variable) {
+				continue
+			}
+			if decides(o) {
+				return t.by.Errorf(t.field, "the value of %s is not known", variable)
+			}
+			x.open[o] = lists.Add(x.open[o], variable)
+		}
+	}
+	return nil
 }
 
 // place returns what sets a field of an object: the variable, if it has only one.
