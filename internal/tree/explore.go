@@ -75,6 +75,7 @@ type explorer struct {
 	parent   *node                   // whose objects are followed
 	orphans  []held                  // objects of engines that are followed if no engine applies them
 	reached  map[manifest.Place]bool // those that one does
+	acted    []held                  // objects of engines that were followed
 
 	substituted *budget.Meter                 // what variables make
 	open        map[*manifest.Object][]string // objects of engines with a variable whose value is not known
@@ -115,6 +116,7 @@ func (a *applied) explore(t *Tree, plain []*manifest.Object) *explorer {
 			x.followNew()
 		}
 	}
+	x.await()
 	x.nodes = slices.DeleteFunc(x.nodes, func(n *node) bool { return !x.alive(n) || n.absent && !x.lacks(n) })
 	for _, n := range x.nodes {
 		x.variants[n.dir]++
@@ -195,7 +197,10 @@ func (x *explorer) reach(o *manifest.Object, parent *node) {
 	if x.tooMany != nil {
 		return
 	}
-	x.parent = parent
+	x.parent, x.acted = parent, append(x.acted, held{o, parent})
+	if isOfFlux(o) && olm.Get(o, "spec", "suspend") == true {
+		x.say(o.Errorf("spec.suspend", "Flux changes nothing of %s while it is suspended", o.Identity()))
+	}
 	targets, unknown := x.targetsOf(o)
 	x.say(unknown...)
 	for _, t := range targets {
@@ -336,7 +341,7 @@ func (x *explorer) build(key nodeKey, t target, from *node) *node {
 		objects, err = t.postBuild.apply(objects, x)
 	}
 	if err == nil {
-		err = x.unsettled(t, objects)
+		err = cmp.Or(x.unsettled(t, objects), t.refused(objects))
 	}
 	x.made(n, key.k, t.withNamespace(objects), err)
 	return n
