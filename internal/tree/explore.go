@@ -514,6 +514,9 @@ func (x *explorer) list(t *Tree) (list []Root) {
 		for _, c := range x.clustersOf(n) {
 			root := Root{Name: n.name, Objects: n.objects, Unknown: n.unknown, Cluster: c, dir: n.dir,
 				bases: n.bases, files: n.files, by: n.by, node: n}
+			for up := n.from; up != nil; up = up.from {
+				root.Above = append(root.Above, up.name)
+			}
 			for i, part := range n.placed {
 				if root.Objects = part; i == len(n.placed)-1 {
 					break

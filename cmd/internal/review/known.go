@@ -2,6 +2,7 @@ package review
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
@@ -39,9 +40,14 @@ func Known(trees [2]*tree.Tree) (known [2]*tree.Tree, unbuilt int) {
 		out := *t
 		out.Roots, out.Objects = nil, nil
 		for _, r := range t.Roots {
-			all := r.Objects
+			all, at := r.Objects, placeOf(t, r)
+			_, is := other.roots[at]
+			applied := !is && slices.ContainsFunc(r.Above, func(name string) bool { // by what could not be built
+				built, is := other.roots[place{relative(t, name), at.cluster}]
+				return is && !built
+			})
 			r.Objects = lists.Filter(all, func(o *manifest.Object) bool {
-				return other.have[objectKey(t, r, o)] || !other.lacks(placeOf(t, r), relative(t, o.File))
+				return other.have[objectKey(t, r, o)] || !applied && !other.lacks(at, relative(t, o.File))
 			})
 			if len(r.Objects) > 0 || len(all) == 0 {
 				out.Roots = append(out.Roots, r)
