@@ -680,8 +680,8 @@ func (t target) refused(objects []*manifest.Object) error {
 		case o.Name == "":
 			return o.Errorf("metadata.name", "a %s without a name: Flux does not apply it", o.Kind)
 		case known && kind.Namespaced && o.Namespace == "" && t.chart == nil:
-			return o.Errorf("metadata.namespace", "%s has no namespace: Flux refuses %s", o.Identity(), t.by.Identity()).
-				With("set it, or spec.targetNamespace")
+			return o.Errorf("metadata.namespace", "%s has no namespace: Flux refuses %s", o.Identity(),
+				t.by.Identity()).With("set it, or spec.targetNamespace")
 		case o.Group() != olm.Group || o.Kind != v1alpha1.SubscriptionKind:
 			continue
 		}
