@@ -1,9 +1,11 @@
 package tree
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,6 +29,15 @@ type release struct {
 	name   string // of the Application or HelmRelease
 	asked  bool   // it is a chart whatever else its directory has
 	values func(x *explorer, r *charts.Release) error
+	err    error // why the values are not known
+}
+
+// settle reads the values, and returns what names the release with them.
+func (r *release) settle(x *explorer) string {
+	r.err = r.values(x, &r.Release)
+	said, err := json.Marshal(r.Release)
+	r.err = cmp.Or(r.err, err)
+	return fmt.Sprintf("%x", sha256.Sum256(said))
 }
 
 // release returns how Argo CD renders the chart of a source (argoproj/argo-cd: reposerver/repository/repository.go,
@@ -260,12 +271,10 @@ func (x *explorer) isChart(t target, dir string) bool {
 }
 
 func (x *explorer) chartObjects(t target, dir string) ([]*manifest.Object, error) {
-	r := t.chart.Release
-	r.Values = slices.Clone(r.Values)
-	if err := t.chart.values(x, &r); err != nil {
-		return nil, err
+	if t.chart.err != nil {
+		return nil, t.chart.err
 	}
-	return x.builder.Render(dir, r, true) // both run "helm dependency build"
+	return x.builder.Render(dir, t.chart.Release, true) // both run "helm dependency build"
 }
 
 // Chart is a chart of helm.

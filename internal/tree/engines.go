@@ -10,12 +10,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/repos"
 	"github.com/olmgen/olmgen/internal/tree/kustomization"
@@ -85,6 +87,8 @@ func (x *explorer) targetsOf(o *manifest.Object) (list []target, unknown []*mani
 
 // isOfEngine reports whether a GitOps engine applies what an object names.
 func isOfEngine(o *manifest.Object) bool { return o.Group() != "" && o.Group() == engineKinds[o.Kind] }
+
+func isOfFlux(o *manifest.Object) bool { return strings.HasSuffix(o.Group(), ".toolkit.fluxcd.io") }
 
 // topOf returns the directory of a repository: the checkout of its address, or that of the tree.
 func (x *explorer) topOf(address string) string { return cmp.Or(x.repos.Dir(address), x.top) }
@@ -352,6 +356,78 @@ func (x *explorer) fluxAddress(by *manifest.Object, ref map[string]any) string {
 	return olm.Text(olm.Get(source, "spec", "url"))
 }
 
+// dependency is an object that others of its clusters wait for.
+type dependency struct {
+	clusters string
+	named
+	namespace string
+}
+
+// await says what objects of Flux wait for in vain: what is not in the tree, which has others of the kind, and each
+// other (fluxcd/kustomize-controller: internal/controller/kustomization_controller.go, getSource, checkDependencies).
+func (x *explorer) await() {
+	flux := lists.Filter(x.acted, func(h held) bool { return isOfFlux(h.o) })
+	next := map[dependency][]dependency{}
+	self := func(h held) dependency {
+		return dependency{strings.Join(x.homes(h), " "), named{h.o.Group(), h.o.Kind, h.o.Name}, h.o.Namespace}
+	}
+	for _, h := range flux {
+		o, by := h.o, self(h)
+		for _, at := range []string{"spec.sourceRef", "spec.chart.spec.sourceRef", "spec.chartRef"} {
+			x.missing(o, at, dependency{"", named{"source.toolkit.fluxcd.io", "", ""}, o.Namespace},
+				olm.Get(o, strings.Split(at, ".")...))
+		}
+		for i, v := range olm.Items(olm.Get(o, "spec", "dependsOn")) {
+			d := x.missing(o, fmt.Sprintf("spec.dependsOn[%d]", i), by, v)
+			if olm.Mapping(v)["readyExpr"] == nil {
+				next[by] = append(next[by], d)
+			}
+		}
+	}
+	for _, h := range flux {
+		seen := map[dependency]bool{}
+		for todo := slices.Clone(next[self(h)]); len(todo) > 0; todo = todo[1:] {
+			if d := todo[0]; !seen[d] {
+				seen[d], todo = true, append(todo, next[d]...)
+			}
+		}
+		for _, n := range x.nodes {
+			if seen[self(h)] && n.by == h.o {
+				n.objects, n.later = nil, nil
+				n.unknown = h.o.Errorf("spec.dependsOn", "%s waits for itself: Flux never applies it", h.o.Identity())
+			}
+		}
+	}
+}
+
+// missing returns what a reference names, by what it has if the reference does not say it. It says what is not in the
+// tree, which has others of the kind.
+func (x *explorer) missing(o *manifest.Object, at string, d dependency, ref any) dependency {
+	to := olm.Mapping(ref)
+	d.kind, d.name = cmp.Or(olm.Text(to["kind"]), d.kind), olm.Text(to["name"])
+	d.namespace = cmp.Or(olm.Text(to["namespace"]), d.namespace)
+	is := func(h held) bool {
+		return h.o.Namespace == d.namespace || h.o.Namespace == "" || d.namespace == ""
+	}
+	if d.name == "" || slices.ContainsFunc(x.byName[d.named], is) {
+		return d
+	}
+	var others []string
+	for of := range x.byName {
+		if of.group == d.group && of.kind == d.kind && (of.kind != o.Kind || of.name != o.Name) {
+			others = append(others, of.name)
+		}
+	}
+	if len(others) > 0 {
+		e := o.Errorf(at+".name", "%s %s/%s is not in the tree: Flux waits for it", d.kind, d.namespace, d.name)
+		if near := text.Nearest(d.name, lists.SortedUnique(others)); near != "" {
+			e.Tip = "did you mean " + near
+		}
+		x.say(e)
+	}
+	return d
+}
+
 // withNamespace returns the objects with the namespace of an Application where a namespaced one has none.
 func (t target) withNamespace(objects []*manifest.Object) []*manifest.Object {
 	if t.namespace == "" {
@@ -411,9 +487,12 @@ func isTemplate(s string) bool { return strings.Contains(s, "{{") }
 
 // substitutions are the variables that Flux writes into what it builds (spec.postBuild).
 type substitutions struct {
-	by     *manifest.Object
-	values map[string]value
-	from   []source // that have others, the first ones first
+	by      *manifest.Object
+	values  map[string]value
+	from    []source // that have others, the first ones first
+	missing string   // the first of them that is not in the tree
+	always  bool     // without any variable, too
+	err     error    // why Flux refuses one
 }
 
 type value struct {
@@ -433,9 +512,9 @@ func substitutionsOf(o *manifest.Object, spec map[string]any) *substitutions {
 	if len(after) == 0 {
 		return nil
 	}
-	s := &substitutions{by: o, values: map[string]value{}}
+	s := &substitutions{by: o, values: map[string]value{}, always: after["substituteStrategy"] == "Always"}
 	for name, v := range olm.Mapping(after["substitute"]) {
-		s.values[name] = value{fmt.Sprint(v), o, "spec.postBuild.substitute." + name}
+		s.values[name] = value{oneLine(v), o, "spec.postBuild.substitute." + name}
 	}
 	for _, item := range olm.Items(after["substituteFrom"]) {
 		from := olm.Mapping(item)
@@ -444,8 +523,8 @@ func substitutionsOf(o *manifest.Object, spec map[string]any) *substitutions {
 	return s
 }
 
-// settle reads the variables of ConfigMaps. missing is the first source that is not in the tree.
-func (s *substitutions) settle(x *explorer) (missing string) {
+// settle reads the variables of ConfigMaps, and returns what names all of them with their values.
+func (s *substitutions) settle(x *explorer) string {
 	values := map[string]value{}
 	for _, from := range s.from {
 		var found *manifest.Object
@@ -454,26 +533,41 @@ func (s *substitutions) settle(x *explorer) (missing string) {
 		}
 		if found != nil {
 			for name, v := range olm.Mapping(olm.Get(found, "data")) {
-				values[name] = value{fmt.Sprint(v), found, "data." + name}
+				values[name] = value{oneLine(v), found, "data." + name}
 			}
-		} else if missing == "" && !from.optional {
-			missing = from.kind + " " + from.name
+		} else if s.missing == "" && !from.optional {
+			s.missing = from.kind + " " + from.name
 		}
 	}
 	maps.Copy(values, s.values)
 	s.values = values
-	return missing
+	said := s.missing
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		v := values[name]
+		said += fmt.Sprintf("\n%s=%q", name, v.text)
+		if !variableName().MatchString(name) && s.err == nil {
+			s.err = v.of.Errorf(v.field, "this is no name of a variable: Flux applies nothing of %s", s.by.Identity()).
+				With("rename it: letters, digits and _, no digit first")
+		}
+	}
+	return said
 }
 
+// oneLine returns the value of a variable as Flux takes it.
+func oneLine(v any) string { return strings.ReplaceAll(fmt.Sprint(v), "\n", "") }
+
 // variable is one that Flux replaces (fluxcd/pkg: kustomize/kustomize_varsub.go; github.com/fluxcd/pkg/envsubst).
-var variable = lazy.Regexp(`\$?\$\{([A-Za-z_][A-Za-z0-9_]*)(?:(:?[-=])([^}]*)|([^}]*))\}`)
+var (
+	variable     = lazy.Regexp(`\$?\$\{([A-Za-z_][A-Za-z0-9_]*)(?:(:?[-=])([^}]*)|([^}]*))\}`)
+	variableName = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
+)
 
 // mostOf returns how many bytes an object may have with the values of its variables.
 func mostOf(printed string) int { return max(int(budget.Of(budget.Object).Bytes), 2*len(printed)) }
 
-// fill returns a text with the values of its variables, one of which is unknown, and its size. What would be larger
-// than an object may be is not built.
-func (s *substitutions) fill(printed, missing string) (said, unknown string, size int) {
+// fill returns a text with the values of its variables, those that are unknown, and its size. What would be larger than
+// an object may be is not built.
+func (s *substitutions) fill(printed string) (said string, unknown []string, size int) {
 	size = len(printed)
 	with := func(value string) string {
 		if size += len(value); size > mostOf(printed) {
@@ -489,13 +583,13 @@ func (s *substitutions) fill(printed, missing string) (said, unknown string, siz
 		v, ok := s.values[m[1]]
 		switch {
 		case m[4] != "":
-			unknown = found
+			unknown = lists.Add(unknown, found)
 		case ok && (v.text != "" || !strings.HasPrefix(m[2], ":")):
 			return with(v.text)
 		case m[2] != "":
 			return with(m[3])
-		case !ok && missing != "":
-			unknown = found
+		case !ok && s.missing != "":
+			unknown = lists.Add(unknown, found)
 		default:
 			return ""
 		}
@@ -505,7 +599,10 @@ func (s *substitutions) fill(printed, missing string) (said, unknown string, siz
 }
 
 // apply returns the objects with the values of variables. The error is about one that the report cannot do without.
-func (s *substitutions) apply(objects []*manifest.Object, missing string, m *budget.Meter) ([]*manifest.Object, error) {
+func (s *substitutions) apply(objects []*manifest.Object, x *explorer) ([]*manifest.Object, error) {
+	if s.err != nil || len(s.values) == 0 && s.missing == "" && !s.always {
+		return objects, s.err
+	}
 	out := make([]*manifest.Object, 0, len(objects))
 	for _, o := range objects {
 		was, err := o.Value()
@@ -519,15 +616,15 @@ func (s *substitutions) apply(objects []*manifest.Object, missing string, m *bud
 			out = append(out, o)
 			continue
 		}
-		said, unknown, size := s.fill(printed, missing)
-		if unknown != "" && (isOfOLM(o) || o.Group() == rbacv1.GroupName) {
-			e := s.by.Errorf("spec.postBuild", "the value of %s is not known", unknown)
-			if missing != "" {
-				e.Tip = "it may be in the " + missing + ", which is not in the tree"
+		said, unknown, size := s.fill(printed)
+		if len(unknown) > 0 && decides(o) {
+			e := s.by.Errorf("spec.postBuild", "the value of %s is not known", unknown[0])
+			if s.missing != "" {
+				e.Tip = "it may be in the " + s.missing + ", which is not in the tree"
 			}
 			return nil, e
 		}
-		over := m.Charge(int64(size), 0)
+		over := x.substituted.Charge(int64(size), 0)
 		if size > mostOf(printed) {
 			over = fmt.Sprintf("%s has more than %d MiB with the values of the variables", o.Identity(),
 				mostOf(printed)>>20)
@@ -543,9 +640,59 @@ func (s *substitutions) apply(objects []*manifest.Object, missing string, m *bud
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, o.Build(now, func(field string) manifest.Place { return s.place(o, field) }))
+		made := o.Build(now, func(field string) manifest.Place { return s.place(o, field) })
+		if out = append(out, made); isOfEngine(o) {
+			x.open[made] = unknown
+		}
 	}
 	return out, nil
+}
+
+// decides reports whether the report is about an object.
+func decides(o *manifest.Object) bool { return isOfOLM(o) || o.Group() == rbacv1.GroupName }
+
+// unsettled looks in objects for unknown variables that what applies them has. The error is about an object that the
+// report cannot do without.
+func (x *explorer) unsettled(t target, objects []*manifest.Object) error {
+	for _, o := range objects {
+		for _, variable := range x.open[t.by] {
+			if v, err := o.Value(); err != nil || !strings.Contains(string(manifest.Encode(v)), variable) {
+				continue
+			}
+			if decides(o) {
+				return t.by.Errorf(t.field, "the value of %s is not known", variable)
+			}
+			x.open[o] = lists.Add(x.open[o], variable)
+		}
+	}
+	return nil
+}
+
+// refused returns what Flux cannot apply as it is meant, or nil: an object without name or namespace, with which it
+// applies only CRDs and Namespaces (fluxcd/pkg: ssa/manager_apply.go), and a variable that nothing fills.
+func (t target) refused(objects []*manifest.Object) error {
+	if t.by == nil || !isOfFlux(t.by) {
+		return nil
+	}
+	for _, o := range objects {
+		kind, known := olm.KindOf(o.Group(), o.Kind)
+		switch {
+		case o.Name == "":
+			return o.Errorf("metadata.name", "a %s without a name: Flux does not apply it", o.Kind)
+		case known && kind.Namespaced && o.Namespace == "" && t.chart == nil:
+			return o.Errorf("metadata.namespace", "%s has no namespace: Flux refuses %s", o.Identity(),
+				t.by.Identity()).With("set it, or spec.targetNamespace")
+		case o.Group() != olm.Group || o.Kind != v1alpha1.SubscriptionKind:
+			continue
+		}
+		for _, field := range []string{"name", "channel", "installPlanApproval"} {
+			if left := variable().FindString(olm.Text(olm.Get(o, "spec", field))); left != "" {
+				return o.Errorf("spec."+field, "nothing fills %s: OLM gets %s with it", left, o.Identity()).
+					With("write the value, or let spec.postBuild fill it")
+			}
+		}
+	}
+	return nil
 }
 
 // place returns what sets a field of an object: the variable, if it has only one.

@@ -43,12 +43,18 @@ type node struct {
 	visited  bool
 }
 
+// held is an object and the root that has it, nil for one of a plain manifest.
+type held struct {
+	o  *manifest.Object
+	in *node
+}
+
 type nodeKey struct {
 	k         *kustomization.Kustomization
 	dir       string
 	namespace string
 	plain     plainOptions
-	by        string // the object whose variables count, or that renders the chart, with the name of the Application
+	by        string // the object whose variables count, or that renders the chart, with the values
 }
 
 type explorer struct {
@@ -64,9 +70,15 @@ type explorer struct {
 	taken    map[string]bool // files, in messages, that are
 	said     map[string]bool // what is not known
 	variants map[string]int  // roots of a directory
-	byName   map[named][]*manifest.Object
+	byName   map[named][]held
+	next     int                     // of nodes: its objects are to be followed
+	parent   *node                   // whose objects are followed
+	orphans  []held                  // objects of engines that are followed if no engine applies them
+	reached  map[manifest.Place]bool // those that one does
+	acted    []held                  // objects of engines that were followed
 
-	substituted *budget.Meter // what variables make
+	substituted *budget.Meter                 // what variables make
+	open        map[*manifest.Object][]string // objects of engines with a variable whose value is not known
 
 	here map[string]bool // repositories that the tree has a directory of, with the revision
 
@@ -83,10 +95,11 @@ const (
 func (a *applied) explore(t *Tree, plain []*manifest.Object) *explorer {
 	x := &explorer{applied: a, tree: t, plain: plain, byKey: map[nodeKey]*node{}, replaced: map[string]bool{},
 		substituted: budget.NewMeter(budget.Tree), taken: map[string]bool{}, said: map[string]bool{},
-		variants: map[string]int{}, byName: map[named][]*manifest.Object{}, compared: map[string]fileState{},
-		built: map[string][]*manifest.Object{}, here: map[string]bool{}}
+		variants: map[string]int{}, byName: map[named][]held{}, compared: map[string]fileState{},
+		built: map[string][]*manifest.Object{}, here: map[string]bool{}, reached: map[manifest.Place]bool{},
+		open: map[*manifest.Object][]string{}}
 	x.defined(plain)
-	x.keep(plain)
+	x.keep(nil, plain)
 	for _, k := range a.roots {
 		x.build(nodeKey{k: k, dir: k.Dir}, target{}, nil).asked = a.asked[k]
 		a.step(len(a.roots))
@@ -96,11 +109,14 @@ func (a *applied) explore(t *Tree, plain []*manifest.Object) *explorer {
 			x.follow(o, nil)
 		}
 	}
-	for i := 0; i < len(x.nodes); i++ {
-		for _, o := range x.nodes[i].objects {
-			x.follow(o, x.nodes[i])
+	x.followNew()
+	for _, h := range x.ordered() {
+		if h.in != nil && (h.in.by != nil || !x.replaced[h.in.dir]) || !x.reached[placeOf(h.o)] {
+			x.reach(h.o, h.in)
+			x.followNew()
 		}
 	}
+	x.await()
 	x.nodes = slices.DeleteFunc(x.nodes, func(n *node) bool { return !x.alive(n) || n.absent && !x.lacks(n) })
 	for _, n := range x.nodes {
 		x.variants[n.dir]++
@@ -110,14 +126,88 @@ func (a *applied) explore(t *Tree, plain []*manifest.Object) *explorer {
 
 func (x *explorer) alive(n *node) bool { return n.asked || n.by != nil || !x.replaced[n.dir] }
 
-// follow adds the roots that an object of an engine applies. parent is nil for one of a plain manifest.
+// follow adds the roots that an object of an engine applies. parent is nil for one of a plain manifest. What no engine
+// is known to apply comes last: what an engine applies differs from the file by variables, patches and namespaces.
 func (x *explorer) follow(o *manifest.Object, parent *node) {
-	if !isOfEngine(o) || x.top == "" || x.tooMany != nil {
+	switch {
+	case !isOfEngine(o) || x.top == "":
+	case parent == nil || parent.by == nil:
+		x.orphans = append(x.orphans, held{o, parent})
+	default:
+		x.reached[placeOf(o)] = true
+		x.reach(o, parent)
+	}
+}
+
+// followNew follows the objects of the roots that are new.
+func (x *explorer) followNew() {
+	for ; x.next < len(x.nodes); x.next++ {
+		for _, o := range x.nodes[x.next].objects {
+			x.follow(o, x.nodes[x.next])
+		}
+	}
+}
+
+// ordered returns the objects that no engine is known to apply, each after those that apply its directory.
+func (x *explorer) ordered() (list []held) {
+	appliers, done := map[string][]held{}, map[held]bool{}
+	for _, h := range x.orphans {
+		spec := olm.Mapping(olm.Get(h.o, "spec"))
+		for _, source := range slices.Concat(olm.Items(spec["sources"]), []any{spec, spec["source"]}) {
+			if dir, ok := olm.Mapping(source)["path"].(string); ok {
+				dir = x.name(filepath.Join(x.top, filepath.FromSlash(clean(dir))))
+				appliers[dir] = append(appliers[dir], h)
+			}
+		}
+	}
+	var add func(h held)
+	add = func(h held) {
+		if done[h] {
+			return
+		}
+		done[h] = true
+		dir := path.Dir(h.o.File)
+		if h.in != nil {
+			dir = h.in.name
+		}
+		for _, up := range append(parents(dir), x.name(x.top)) {
+			of := appliers[up]
+			delete(appliers, up)
+			for _, first := range of {
+				add(first)
+			}
+		}
+		list = append(list, h)
+	}
+	for _, h := range x.orphans {
+		add(h)
+	}
+	return list
+}
+
+// parents returns a directory and those above it.
+func parents(dir string) (list []string) {
+	for list = []string{dir}; dir != path.Dir(dir); list = append(list, dir) {
+		dir = path.Dir(dir)
+	}
+	return list
+}
+
+func (x *explorer) reach(o *manifest.Object, parent *node) {
+	if x.tooMany != nil {
 		return
+	}
+	x.parent, x.acted = parent, append(x.acted, held{o, parent})
+	if isOfFlux(o) && olm.Get(o, "spec", "suspend") == true {
+		x.say(o.Errorf("spec.suspend", "Flux changes nothing of %s while it is suspended", o.Identity()))
 	}
 	targets, unknown := x.targetsOf(o)
 	x.say(unknown...)
 	for _, t := range targets {
+		if i := slices.IndexFunc(x.open[o], func(v string) bool { return strings.Contains(t.dir, v) }); i >= 0 {
+			x.say(o.Errorf(t.field, "the value of %s is not known", x.open[o][i]))
+			continue
+		}
 		if x.followed++; x.followed > maxRoots {
 			x.tooMany = o.Errorf("spec", "with it, engines apply more than %d directories", maxRoots)
 			return
@@ -153,10 +243,10 @@ func (x *explorer) apply(t target, from *node) *node {
 	x.replaced[real] = true
 	key := nodeKey{dir: real, namespace: t.namespace}
 	if t.postBuild != nil {
-		key.by = fmt.Sprintf("%s:%d", t.by.File, t.by.Line)
+		key.by = fmt.Sprintf("%s:%d %s", t.by.File, t.by.Line, t.postBuild.settle(x))
 	}
 	if x.isChart(t, real) {
-		key.by = fmt.Sprintf("%s:%d %s", t.by.File, t.by.Line, t.chart.name)
+		key.by = fmt.Sprintf("%s:%d %s %s", t.by.File, t.by.Line, t.chart.name, t.chart.settle(x))
 	} else if key.k = x.builder.With(real, t.options); key.k != nil {
 		x.take(key.k)
 	} else if t.plain != nil {
@@ -248,7 +338,10 @@ func (x *explorer) build(key nodeKey, t target, from *node) *node {
 	}
 	objects, err := x.objects(n, key, t)
 	if err == nil && t.postBuild != nil {
-		objects, err = t.postBuild.apply(objects, t.postBuild.settle(x), x.substituted)
+		objects, err = t.postBuild.apply(objects, x)
+	}
+	if err == nil {
+		err = cmp.Or(x.unsettled(t, objects), t.refused(objects))
 	}
 	x.made(n, key.k, t.withNamespace(objects), err)
 	return n
@@ -335,26 +428,37 @@ func (x *explorer) others(key nodeKey) ([]*manifest.Object, error) {
 // named is what objects of engines name others by.
 type named struct{ group, kind, name string }
 
-// keep notes objects for what names them.
-func (x *explorer) keep(objects []*manifest.Object) {
+// keep notes objects of a root, or plain ones, for what names them.
+func (x *explorer) keep(in *node, objects []*manifest.Object) {
 	for _, o := range objects {
 		key := named{o.Group(), o.Kind, o.Name}
-		x.byName[key] = append(x.byName[key], o)
+		x.byName[key] = append(x.byName[key], held{o, in})
 	}
 }
 
-// holder returns an object that one of Flux names: the only one of the tree, or of the cluster directory.
+func placeOf(o *manifest.Object) manifest.Place { return manifest.Place{File: o.File, Line: o.Line} }
+
+// homes returns the clusters that an object is in.
+func (x *explorer) homes(h held) []string {
+	if h.in != nil {
+		return x.clustersOf(h.in)
+	}
+	dir, _ := x.clusterDir(path.Dir(h.o.File))
+	return []string{dir}
+}
+
+// holder returns an object that one of Flux names: the only one of the tree, or of the cluster.
 func (x *explorer) holder(group, kind string, by *manifest.Object, namespace, name string) *manifest.Object {
 	namespace = cmp.Or(namespace, by.Namespace)
 	all, near := map[manifest.Place]*manifest.Object{}, map[manifest.Place]*manifest.Object{}
-	in, _ := x.clusterDir(path.Dir(by.File))
 	x.late(name)
-	for _, o := range x.byName[named{group, kind, name}] {
+	in := x.homes(held{by, x.parent})
+	for _, h := range x.byName[named{group, kind, name}] {
+		o := h.o
 		if o.Namespace == namespace || o.Namespace == "" || namespace == "" {
-			at := manifest.Place{File: o.File, Line: o.Line}
-			all[at] = o
-			if dir, ok := x.clusterDir(path.Dir(o.File)); ok && dir == in {
-				near[at] = o
+			all[placeOf(o)] = o // what is filled later wins
+			if lists.Any(slices.Values(x.homes(h)), func(dir string) bool { return slices.Contains(in, dir) }) {
+				near[placeOf(o)] = o
 			}
 		}
 	}
@@ -410,6 +514,9 @@ func (x *explorer) list(t *Tree) (list []Root) {
 		for _, c := range x.clustersOf(n) {
 			root := Root{Name: n.name, Objects: n.objects, Unknown: n.unknown, Cluster: c, dir: n.dir,
 				bases: n.bases, files: n.files, by: n.by, node: n}
+			for up := n.from; up != nil; up = up.from {
+				root.Above = append(root.Above, up.name)
+			}
 			for i, part := range n.placed {
 				if root.Objects = part; i == len(n.placed)-1 {
 					break

@@ -130,7 +130,7 @@ func (x *explorer) made(n *node, k *kustomization.Kustomization, objects []*mani
 		x.built[n.beside] = objects
 	}
 	n.objects, n.templated = withTemplates(objects)
-	x.keep(n.objects)
+	x.keep(n, n.objects)
 	n.placed = x.placed(objects)
 }
 

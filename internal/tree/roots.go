@@ -33,6 +33,7 @@ type Root struct {
 	Cluster string             // what names the cluster: mostly a directory whose roots are in it
 	Alone   bool               // nothing says which roots are in one cluster with it
 	Of      string             // the directory that other roots are overlays of, too, so that each is a cluster
+	Above   []string           // roots of the cluster that have the objects that apply it
 
 	dir   string           // absolute
 	files []string         // that it is built of, if it cannot be; absolute

@@ -2,6 +2,7 @@ package review
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
@@ -12,10 +13,14 @@ import (
 
 // extent is what could be read of a tree. Names are relative to its path.
 type extent struct {
-	built  map[string]bool // by the directory of a root
+	roots  map[place]bool  // those that could be built
+	built  map[string]bool // the same by their directories
 	faulty map[string]bool // files
 	have   map[string]bool // objects, by cluster and key
 }
+
+// place is the directory of a root and a cluster that it is in.
+type place struct{ dir, cluster string }
 
 // Known returns two trees without what only one has and the other one may have in a file that could not be read, or in
 // a kustomization that could not be built: that is neither new nor gone. unbuilt counts the kustomizations that could
@@ -27,17 +32,22 @@ func Known(trees [2]*tree.Tree) (known [2]*tree.Tree, unbuilt int) {
 			continue
 		}
 		other := sides[1-i]
-		for dir, built := range sides[i].built {
-			if otherBuilt, has := other.built[dir]; !built && (otherBuilt || !has) {
+		for at, built := range sides[i].roots {
+			if otherBuilt, has := other.roots[at]; !built && (otherBuilt || !has) {
 				unbuilt++
 			}
 		}
 		out := *t
 		out.Roots, out.Objects = nil, nil
 		for _, r := range t.Roots {
-			all := r.Objects
+			all, at := r.Objects, placeOf(t, r)
+			_, is := other.roots[at]
+			applied := !is && slices.ContainsFunc(r.Above, func(name string) bool { // by what could not be built
+				built, is := other.roots[place{relative(t, name), at.cluster}]
+				return is && !built
+			})
 			r.Objects = lists.Filter(all, func(o *manifest.Object) bool {
-				return other.have[objectKey(t, r, o)] || !other.lacks(relative(t, r.Name), relative(t, o.File))
+				return other.have[objectKey(t, r, o)] || !applied && !other.lacks(at, relative(t, o.File))
 			})
 			if len(r.Objects) > 0 || len(all) == 0 {
 				out.Roots = append(out.Roots, r)
@@ -51,12 +61,14 @@ func Known(trees [2]*tree.Tree) (known [2]*tree.Tree, unbuilt int) {
 }
 
 func extentOf(t *tree.Tree) extent {
-	e := extent{map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	e := extent{map[place]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	if t == nil {
 		return e
 	}
 	for _, r := range t.Roots {
-		e.built[relative(t, r.Name)] = r.Unknown == nil
+		at, built := placeOf(t, r), r.Unknown == nil
+		was, twice := e.roots[at]
+		e.roots[at], e.built[at.dir] = built && (was || !twice), built
 		for _, o := range r.Objects {
 			e.have[objectKey(t, r, o)] = true
 		}
@@ -72,27 +84,36 @@ func relative(t *tree.Tree, name string) string {
 	return rel
 }
 
+func placeOf(t *tree.Tree, r tree.Root) place {
+	return place{relative(t, r.Name), relative(t, r.Cluster)}
+}
+
 func objectKey(t *tree.Tree, r tree.Root, o *manifest.Object) string {
 	return relative(t, r.Cluster) + " " + world.Key(o, "")
 }
 
 // lacks reports whether the objects that the other tree has in a file of a root may be in what could not be read: the
 // root, the nearest one around the file, or the file.
-func (e extent) lacks(root, file string) bool {
-	if built, is := e.built[root]; e.faulty[file] || is && !built {
+func (e extent) lacks(at place, file string) bool {
+	built, is := e.roots[at]
+	if !is {
+		built, is = e.built[at.dir]
+	}
+	if e.faulty[file] || is && !built {
 		return true
 	}
-	dir := root
-	if root == "." && !strings.HasPrefix(file, "../") || strings.HasPrefix(file, root+"/") {
+	dir := at.dir
+	if dir == "." && !strings.HasPrefix(file, "../") || strings.HasPrefix(file, dir+"/") {
 		dir = path.Dir(file)
 	}
-	for {
-		if built, is := e.built[dir]; is {
-			return !built
-		}
-		if dir == path.Dir(dir) {
+	for ; ; dir = path.Dir(dir) {
+		switch around, has := e.built[dir]; {
+		case dir == at.dir && is:
+			return false
+		case has:
+			return !around
+		case dir == path.Dir(dir):
 			return false
 		}
-		dir = path.Dir(dir)
 	}
 }
