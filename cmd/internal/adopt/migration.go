@@ -503,6 +503,9 @@ func (s *State) underV1(o *Operator) fit.Verdict {
 		}
 	}
 	verdict, _ := fit.Judge(operator, fit.OLMv1, s.Target)
+	if verdict.Rule == fit.Unseen().Rule {
+		verdict.Remedy = "name the bundle with --source " + o.CSV.Name + "=SOURCE"
+	}
 	return verdict
 }
 

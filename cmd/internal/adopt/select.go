@@ -340,7 +340,24 @@ func (o *Operator) state() string {
 	if status.Message != "" && status.Phase != v1alpha1.CSVPhaseSucceeded {
 		out += ": " + oneLine(status.Message)
 	}
+	if failure := o.failure(); failure != nil && status.Phase != v1alpha1.CSVPhaseFailed {
+		out += "; before that it was Failed (" + string(failure.Reason) + "): " + oneLine(failure.Message)
+	}
 	return out
+}
+
+// failure returns the last failure of an operator that has not succeeded since; nil if there is none. OLM installs what
+// fails again and again.
+func (o *Operator) failure() *v1alpha1.ClusterServiceVersionCondition {
+	for _, c := range slices.Backward(o.CSV.Status.Conditions) {
+		switch c.Phase {
+		case v1alpha1.CSVPhaseSucceeded:
+			return nil
+		case v1alpha1.CSVPhaseFailed:
+			return &c
+		}
+	}
+	return nil
 }
 
 // whatFor returns why a Subscription has installed nothing, as OLM says it, and what to do.
