@@ -155,8 +155,8 @@ func (c *prediction) resolution(tree *resolve.Cluster, catalogs Catalogs) *resol
 // passCatalog is what makes an operator known of which no catalog is.
 const passCatalog = "pass the content of its catalog"
 
-// noteUnknown reports a Subscription without operator whose catalog is not known: what OLM has said of it, or that nobody
-// can say what it installs.
+// noteUnknown reports a Subscription without operator whose catalog is not known: what OLM has said of it, or that
+// nobody can say what it installs.
 func (r *resolution) noteUnknown(s *world.Subscription, u Unknown) {
 	said := saidOf(s, v1alpha1.SubscriptionResolutionFailed, v1alpha1.SubscriptionBundleUnpackFailed,
 		v1alpha1.SubscriptionInstallPlanFailed, v1alpha1.SubscriptionInstallPlanMissing,

@@ -308,7 +308,8 @@ func (o *Operator) CheckBundle(ref, csv string) error {
 	if csv == o.CSV.Name {
 		return nil
 	}
-	return manifest.WithHint(fmt.Errorf("%s is %s", ref, csv), "name the bundle of that: --source "+o.CSV.Name+"=SOURCE; in a catalog, catalog:PATH finds it")
+	return manifest.WithHint(fmt.Errorf("%s is %s", ref, csv), "name the bundle of that: --source "+
+		o.CSV.Name+"=SOURCE; in a catalog, catalog:PATH finds it")
 }
 
 // source sets where the bundle comes from, or how one finds out.

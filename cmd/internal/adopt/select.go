@@ -290,6 +290,9 @@ func (s *State) waiting(groups map[string]*Group) {
 		installed := sub.Status.InstalledCSV
 		if first := s.installer(sub); first != nil {
 			why := oneLine(fmt.Sprintf("%s has installed %s too", first.subscription(), installed))
+			if installed == "" {
+				why = oneLine(fmt.Sprintf("%s has installed %s of the same package", first.subscription(), first.CSV.Name))
+			}
 			s.Waiting = append(s.Waiting, oneLine(sub.object.Identity()+": package "+sub.Spec.Package+": "+why+"."))
 			first.Group.Waiting = append(first.Group.Waiting, sub.object.Name)
 			s.report("second-subscription", findings.Warning, sub.object, "status.installedCSV",
@@ -326,11 +329,13 @@ func (s *State) unowned(sub *subscription) *Operator {
 	})
 }
 
-// installer returns the operator that a Subscription says it has installed, if another one has installed it; or nil.
+// installer returns the operator that a Subscription says it has installed, or that is of its package if it has
+// installed nothing, if another one has installed it; or nil.
 func (s *State) installer(sub *subscription) *Operator {
 	return lists.Find(s.installed, func(o *Operator) bool {
+		name := sub.Status.InstalledCSV
 		return o.Subscription != nil && o.Group.Namespace == sub.object.Namespace &&
-			o.CSV.Name == sub.Status.InstalledCSV
+			(o.CSV.Name == name || name == "" && o.Package == sub.Spec.Package)
 	})
 }
 

@@ -453,7 +453,7 @@ var Rules = []findings.Rule{
 	{ID: "packageserver", Text: "OLM's own packageserver stays with OLM"},
 	{ID: "refused", Text: "OLM does not run the operator, or it cannot be rendered, so it is not adopted"},
 	{ID: "replaced", Text: "A CSV that is about to be replaced is not adopted"},
-	{ID: "second-subscription", Text: "Of two Subscriptions that have installed the same CSV, one is adopted"},
+	{ID: "second-subscription", Text: "Of two Subscriptions that are for the same operator, one is adopted"},
 	{ID: "secrets", Text: "The dump has Secrets, which are not needed"},
 	{ID: "several-groups", Text: "OLM installs nothing in a namespace with two OperatorGroups"},
 	{ID: "tag", Text: "A tag can be moved to another image"},

@@ -208,6 +208,7 @@ func TestFindingsWith(t *testing.T) {
 		{"a source by CSV", s, map[string]string{"tug.v1.0.0": "x"}, []string{"missing-kinds", "unknown-source ferry"}},
 		{"a chosen one", mustSelect(t, s, "ferry"), nil, []string{"missing-kinds", "unknown-source ferry"}},
 		{"a refused one", failed, nil, []string{"missing-kinds", "refused tug", "unknown-source ferry"}},
+		{"a refused one that is not chosen", mustSelect(t, failed, "ferry"), nil, []string{"missing-kinds", "unknown-source ferry"}},
 		{"a source of an operator without Subscription", alone, map[string]string{"ferry": "x"}, []string{"missing-kinds", "no-subscription ferry"}},
 	} {
 		var got []string
