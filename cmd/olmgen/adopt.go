@@ -441,6 +441,11 @@ func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State, paths []str
 	if leaving := state.Left(r.objects); len(leaving) == 0 {
 		v = state.Verify(r.objects)
 	} else {
+		for _, name := range lists.Keys(r.sources) {
+			if err := state.CheckName(name); err != nil {
+				return fmt.Errorf("%s: %w", f.files[0], err)
+			}
+		}
 		asOLM, err := f.rendered(cmd, state.Only(leaving), f.files[0], adopt.Options{File: f.files[0],
 			Dir: dir, Directory: f.directory, Sources: r.sources, To: generate.ProfileOLM})
 		if err != nil {
