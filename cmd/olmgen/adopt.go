@@ -251,7 +251,8 @@ func (f *adoptFlags) open(cmd *cobra.Command, state *adopt.State, sources map[st
 			o.Bundle, err = b.Bundle, o.CheckBundle(ref, b.CSV.Name)
 		}
 		if err != nil {
-			return fmt.Errorf("--source %s, of which namespace %s has %s: %w", name, o.Group.Namespace, o.CSV.Name, err)
+			return fmt.Errorf("--source %s, of which namespace %s has %s: %w", name, o.Group.Namespace, o.CSV.Name,
+				err)
 		}
 	}
 	return nil

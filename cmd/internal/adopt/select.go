@@ -291,7 +291,8 @@ func (s *State) waiting(groups map[string]*Group) {
 		if first := s.installer(sub); first != nil {
 			why := oneLine(fmt.Sprintf("%s has installed %s too", first.subscription(), installed))
 			if installed == "" {
-				why = oneLine(fmt.Sprintf("%s has installed %s of the same package", first.subscription(), first.CSV.Name))
+				why = oneLine(fmt.Sprintf("%s has installed %s of the same package", first.subscription(),
+					first.CSV.Name))
 			}
 			s.Waiting = append(s.Waiting, oneLine(sub.object.Identity()+": package "+sub.Spec.Package+": "+why+"."))
 			first.Group.Waiting = append(first.Group.Waiting, sub.object.Name)
