@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/olmgen/olmgen/bundle"
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/cmd/internal/adopt"
 	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
@@ -113,6 +114,9 @@ func (f *adoptFlags) run(cmd *cobra.Command, paths []string) error {
 		return f.compare(cmd, state, paths)
 	}
 	sources, err := f.given()
+	if err == nil {
+		err = f.open(cmd, state, sources)
+	}
 	if err != nil {
 		return err
 	}
@@ -221,6 +225,39 @@ func (f *adoptFlags) given() (map[string]string, error) {
 	return sources, nil
 }
 
+// open opens the given sources, which must have the bundles of the installed operators. One in a registry that cannot
+// be reached is a warning: the file only names it.
+func (f *adoptFlags) open(cmd *cobra.Command, state *adopt.State, sources map[string]string) error {
+	for _, name := range lists.Keys(sources) {
+		if err := state.CheckName(name); err != nil {
+			return fmt.Errorf("--source %s: %w", name, err)
+		}
+	}
+	for _, o := range state.All() {
+		name := o.SourceIn(sources)
+		ref, of := sources[name], fbc.Options{Source: f.source.Source, Cache: f.source.Cache, Metadata: true}
+		if ref == "" {
+			continue
+		}
+		if source.Several(ref) != "" {
+			of.Choice = bundle.Choice{Package: o.Package, Version: o.Version()}
+		}
+		b, err := config.Open(cmd.Context(), ref, of, bundle.ReadOptions{AllowUnsupported: true})
+		if err != nil && source.Path(ref) == "" && cmd.Context().Err() == nil {
+			warn(cmd, "--source %s: not compared with what is installed: %v", name, err)
+			continue
+		}
+		if err == nil {
+			o.Bundle, err = b.Bundle, o.CheckBundle(ref, b.CSV.Name)
+		}
+		if err != nil {
+			return fmt.Errorf("--source %s, of which namespace %s has %s: %w", name, o.Group.Namespace, o.CSV.Name,
+				err)
+		}
+	}
+	return nil
+}
+
 func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, dumps []string,
 	sources map[string]string) error {
 	file, dir := f.output, filepath.Dir(f.output)
@@ -260,9 +297,7 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, dumps []strin
 			"wrote %s: %s in %s", f.output, text.Count(len(state.All()), "operator"),
 			text.Count(len(groups), "OperatorGroup"))
 	}
-	lost, misfits, restarts := 0, 0, 0
 	if plan != nil {
-		lost, misfits, restarts = len(plan.Lost), len(plan.Misfits()), len(plan.Restarts())
 		names := lists.Map(ofPlan, func(file outFile) string { return file.name })
 		tell(cmd, "wrote %s: read them, and run nothing blindly", text.And(names))
 	}
@@ -271,17 +306,29 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, dumps []strin
 			return err
 		}
 	}
-	switch n := findings.Count(list, findings.Error); {
-	case n > 0:
+	if n := findings.Count(list, findings.Error); n > 0 {
 		return &foundError{text.Count(n, "error") + " in the dump: what they are about is not adopted"}
-	case lost > 0:
-		return &foundError{"the plan takes away " + text.Count(lost, "right") + ": the comparison lists who loses what"}
+	}
+	return harmful(plan)
+}
+
+// harmful returns the first of what speaks against a plan, which may be nil. Its page has the rest.
+func harmful(plan *adopt.Plan) error {
+	if plan == nil {
+		return nil
+	}
+	refused, misfits, restarts := len(plan.Refused), len(plan.Misfits()), len(plan.Restarts())
+	switch lost := plan.Losses(); {
+	case lost != "":
+		return &foundError{"the plan takes rights away: the comparison has " + lost}
 	case misfits > 0:
 		return &foundError{"the plan applies " + text.Count(misfits, "CRD") + " that custom resources do not fit: the " +
 			"comparison lists their fields"}
 	case restarts > 0:
 		return &foundError{"the plan restarts the pods of " + text.Count(restarts, "Deployment") +
 			": the comparison lists why"}
+	case refused > 0:
+		return &foundError{"the plan applies " + text.Count(refused, "object") + " that the API server refuses"}
 	}
 	return nil
 }
@@ -395,6 +442,11 @@ func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State, paths []str
 	if leaving := state.Left(r.objects); len(leaving) == 0 {
 		v = state.Verify(r.objects)
 	} else {
+		for _, name := range lists.Keys(r.sources) {
+			if err := state.CheckName(name); err != nil {
+				return fmt.Errorf("%s: %w", f.files[0], err)
+			}
+		}
 		asOLM, err := f.rendered(cmd, state.Only(leaving), f.files[0], adopt.Options{File: f.files[0],
 			Dir: dir, Directory: f.directory, Sources: r.sources, To: generate.ProfileOLM})
 		if err != nil {

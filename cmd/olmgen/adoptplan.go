@@ -70,13 +70,16 @@ func (f *adoptFlags) writeAll(files []outFile, dumps []string, hint string) erro
 // besides returns the path of a file that belongs to a plan.
 func besides(plan, extension string) string { return strings.TrimSuffix(plan, ".md") + extension }
 
-// planFiles returns the files of a plan, which may be nil, and warns of what it restarts.
+// planFiles returns the files of a plan, which may be nil, and warns of its harm.
 func (f *adoptFlags) planFiles(cmd *cobra.Command, plan *adopt.Plan) []outFile {
 	if plan == nil {
 		return nil
 	}
 	if names := plan.Restarts(); len(names) > 0 {
 		warn(cmd, "the plan restarts the pods of %s", text.FirstOf(mostNamed, names))
+	}
+	if len(plan.Refused) > 0 {
+		warn(cmd, "the API server refuses what the plan applies of %s", text.FirstOf(mostNamed, plan.Refused))
 	}
 	for _, w := range plan.Warnings {
 		warn(cmd, "%s", w)

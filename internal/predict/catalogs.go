@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/extension"
@@ -137,13 +138,13 @@ func (c *prediction) resolution(tree *resolve.Cluster, catalogs Catalogs) *resol
 			r.subs[s.Namespace], r.known[s] = append(r.subs[s.Namespace], s), true
 		case ofSubscription(s, csvs[s.Namespace]) != nil:
 			c.unforeseen = append(c.unforeseen, *u)
-		default:
-			hint := ""
-			if u.OfCatalog = u.OfCatalog && r.content(s) == nil; u.OfCatalog {
-				hint = passCatalog
+			if said := saidOf(s, v1alpha1.SubscriptionResolutionFailed); said != "" && !u.Disputed {
+				c.note(ruleSubscription, findings.Warning, s.Object, "status.conditions",
+					"OLM updates nothing in the namespace: "+said, "")
 			}
-			c.unknown = append(c.unknown, *u)
-			c.noteUnchecked(s, u.Why, hint)
+		default:
+			u.OfCatalog = u.OfCatalog && r.content(s) == nil
+			r.noteUnknown(s, *u)
 		}
 	}
 	r.others = cmp.Or(catalogs.Prepared, resolve.Prepare(catalogs.Others))
@@ -153,6 +154,45 @@ func (c *prediction) resolution(tree *resolve.Cluster, catalogs Catalogs) *resol
 
 // passCatalog is what makes an operator known of which no catalog is.
 const passCatalog = "pass the content of its catalog"
+
+// noteUnknown reports a Subscription without operator whose catalog is not known: what OLM has said of it, or that
+// nobody can say what it installs.
+func (r *resolution) noteUnknown(s *world.Subscription, u Unknown) {
+	said := saidOf(s, v1alpha1.SubscriptionResolutionFailed, v1alpha1.SubscriptionBundleUnpackFailed,
+		v1alpha1.SubscriptionInstallPlanFailed, v1alpha1.SubscriptionInstallPlanMissing,
+		v1alpha1.SubscriptionCatalogSourcesUnhealthy)
+	switch {
+	case said != "" && !u.Disputed:
+		u.Why, u.Nothing = beginsNothing+said, true
+		r.unknownCSV[s.Namespace] = true
+		r.note(ruleSubscription, findings.Error, s.Object, "status.conditions", u.Why, "")
+	case u.OfCatalog && !r.lacksSource(s):
+		r.noteUnchecked(s, u.Why, passCatalog)
+	default:
+		r.noteUnchecked(s, u.Why, "")
+	}
+	r.prediction.unknown = append(r.prediction.unknown, u)
+}
+
+// lacksSource reports whether a cluster has CatalogSources and not that of a Subscription.
+func (r *resolution) lacksSource(s *world.Subscription) bool {
+	return r.Source(s.SourceNamespace, s.Source) == nil && s.Has("metadata", "uid") &&
+		slices.ContainsFunc(r.Sources, func(o *manifest.Object) bool { return o.Has("metadata", "uid") })
+}
+
+// saidOf returns the first of these conditions that the status of a Subscription has, with OLM's message; "" if it has
+// none.
+func saidOf(s *world.Subscription, conditions ...v1alpha1.SubscriptionConditionType) string {
+	list, _ := olm.Get(s.Object, "status", "conditions").([]any)
+	for _, kind := range conditions {
+		for _, c := range list {
+			if c, _ := c.(map[string]any); c["type"] == string(kind) && c["status"] == string(corev1.ConditionTrue) {
+				return fmt.Sprintf("%s: %s", kind, text.OneLine(cmp.Or(olm.Text(c["message"]), olm.Text(c["reason"]))))
+			}
+		}
+	}
+	return ""
+}
 
 func (c *prediction) noteUnchecked(s *world.Subscription, why, hint string) {
 	c.unknownCSV[s.Namespace] = true

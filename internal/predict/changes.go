@@ -22,7 +22,7 @@ import (
 var outcomes = []findings.Rule{ruleSeveralGroups, ruleNoGroup, ruleAccount, ruleTargets, ruleSource, ruleDisabled,
 	rulePolicy, ruleDeployment, ruleFailed, ruleIgnored, ruleWaiting, ruleReplaced, rulePlanFails, ruleCopied,
 	ruleExtension, ruleExtensionUnknown, ruleCollision, ruleIgnoredField, ruleChance, upgrade.RuleConversion,
-	upgrade.RuleDefinition, upgrade.RuleAccount, ruleStays, ruleRecovers, ruleUnattended}
+	upgrade.RuleDefinition, upgrade.RuleAccount, ruleStays, ruleRecovers, ruleUnattended, ruleGoing, ruleSubscription}
 
 // Outcomes returns the rules of what a comparison of two played clusters says.
 func Outcomes() []findings.Rule { return slices.Concat(reasons(), resolve.Rules(), outcomes) }

@@ -194,7 +194,11 @@ func (sim *simulation) judgeEach(r *Report) {
 	for _, v := range sim.csvs {
 		if !v.deleted || !v.updated {
 			r.CSVs = append(r.CSVs, sim.csv(v))
-			if sim.Disputes.CSV(v.CSV) == "" && sim.lacking[v.Namespace] == "" {
+			switch o := sim.going(v); {
+			case sim.Disputes.CSV(v.CSV) != "" || sim.lacking[v.Namespace] != "":
+			case o != nil:
+				sim.judgeGoing(v, o)
+			default:
 				sim.judgeCSV(v)
 				sim.judgeServices(v)
 				sim.judgeNetwork(v)
@@ -301,7 +305,11 @@ func (sim *simulation) csv(v *csv) CSV {
 		r.Phase, r.Reason, r.Message, r.NotLookedAt = "", "", "", nil
 		r.Unknown = "the tree has no ClusterServiceVersions: it counts as installed"
 	}
-	if why := cmp.Or(sim.Disputes.CSV(v.CSV), sim.lacking[v.Namespace]); why != "" {
+	why := cmp.Or(sim.Disputes.CSV(v.CSV), sim.lacking[v.Namespace])
+	if o := sim.going(v); why == "" && o != nil {
+		why = o.Identity() + " is being deleted"
+	}
+	if why != "" {
 		r.Phase, r.Reason, r.Message, r.CopiedTo, r.Unknown = "", "", "", nil, why
 	}
 	return r

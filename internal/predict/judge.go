@@ -36,6 +36,10 @@ func (sim *simulation) judgeGroup(g *group) {
 		sim.note(ruleAccount, findings.Error, g.Object, "spec.serviceAccountName",
 			"ServiceAccount "+g.Spec.ServiceAccountName+" not found: OLM waits for it and installs nothing",
 			"add it to the namespace")
+	case g.lacksAccount(sim.prediction) && sim.dumped[rbacv1.ServiceAccountKind+"/"+g.Namespace]:
+		sim.note(ruleAccount, findings.Error, g.Object, "spec.serviceAccountName", // OLM: pkg/lib/scoped/querier.go
+			"ServiceAccount "+g.Spec.ServiceAccountName+" not found: every InstallPlan of the namespace fails",
+			"add it to the namespace")
 	case g.refused != nil:
 		sim.note(ruleTargets, findings.Error, g.Object, "spec", g.refused.Error(), "")
 	case g.unknown && len(g.status) == 0:
@@ -132,6 +136,30 @@ func (sim *simulation) judgePhase(v *csv) {
 	case v.phase == v1alpha1.CSVPhaseDeleting:
 		say(ruleReplaced, findings.Warning, "", v.message+" OLM deletes it", "remove it from the tree")
 	}
+}
+
+// going returns what is being deleted in a cluster and takes a CSV along, or its API; nil if there is nothing.
+func (sim *simulation) going(v *csv) *manifest.Object {
+	list := []*manifest.Object{v.where(), sim.Get("", "Namespace", "", v.Namespace)}
+	for _, g := range sim.groupsIn[v.Namespace] {
+		list = append(list, g.Object)
+	}
+	for _, d := range v.CRDs.Owned {
+		list = append(list, sim.CRD(d.Name))
+	}
+	return lists.Find(list, func(o *manifest.Object) bool { return o != nil && since(o) != "" })
+}
+
+// since returns since when an object of a cluster is being deleted; "" if it is not.
+func since(o *manifest.Object) string { return olm.Text(olm.Get(o, "metadata", "deletionTimestamp")) }
+
+// judgeGoing reports what is being deleted and takes a CSV along.
+func (sim *simulation) judgeGoing(v *csv, o *manifest.Object) {
+	message := "is being deleted since " + since(o)
+	if o != v.where() {
+		message += ", and ClusterServiceVersion " + v.Namespace + "/" + v.Name + " needs it"
+	}
+	sim.note(ruleGoing, findings.Error, o, "metadata.deletionTimestamp", message, "")
 }
 
 // judgeCSV reports what OLM says about a CSV.

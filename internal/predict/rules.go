@@ -130,6 +130,12 @@ var (
 	ruleNewer = rule("upgrade-waits", "the status of a Subscription says that a newer version waits",
 		"status.currentCSV is what OLM installs next, and status.installedCSV what it has installed. Source: OLM, "+
 			"pkg/controller/operators/catalog/operator.go, ensureSubscriptionCSVState.")
+	ruleGoing = rule("being-deleted", "what a CSV needs is being deleted in the cluster, or the CSV itself",
+		"The CSV, its namespace, its OperatorGroup or a CRD that it owns has a deletionTimestamp: the operator goes, "+
+			"or its objects do. Source: Kubernetes, staging/src/k8s.io/apiserver/pkg/registry/rest/delete.go.")
+	ruleSubscription = rule("subscription-failed", "the status of a Subscription says that OLM installs nothing for it",
+		"Nothing else is known of the Subscription: the content of its catalog is not given. It is a warning if the "+
+			"operator is there, and OLM does not update it. Source: OLM, pkg/controller/operators/catalog/operator.go.")
 	ruleDisabled = rule("catalog-disabled", "a Subscription to a catalog that the OperatorHub disables",
 		"OpenShift deletes its default CatalogSources that spec.disableAllDefaultSources or spec.sources disables. "+
 			"OLM resolves nothing in the namespace. Source: OpenShift's API, config/v1/types_operatorhub.go.")

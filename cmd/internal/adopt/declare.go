@@ -6,7 +6,6 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -122,7 +121,7 @@ func Declare(s *State, o Options) ([]byte, error) {
 	}
 	v.Refused = lists.Map(s.Waiting, func(comment string) []string { return []string{comment} })
 	for _, g := range s.Groups {
-		v.Refused = append(v.Refused, refusedOf(g.Others)...)
+		v.Refused = append(v.Refused, s.refusedOf(g.Others)...)
 		if len(g.Operators) == 0 {
 			continue
 		}
@@ -138,10 +137,9 @@ func Declare(s *State, o Options) ([]byte, error) {
 		}
 		v.Groups = append(v.Groups, gv)
 	}
-	for _, name := range slices.Sorted(maps.Keys(o.Sources)) {
-		if !s.has(name) {
-			return nil, manifest.WithHint(fmt.Errorf("the cluster has no operator %q, whose source is given", name),
-				"it has "+text.And(s.packages()))
+	for _, name := range lists.Keys(o.Sources) {
+		if err := s.CheckName(name); err != nil {
+			return nil, err
 		}
 	}
 	t, err := template.New("adopt.yaml").Funcs(templates.Functions()).Parse(adoptText)
@@ -162,9 +160,9 @@ func Declare(s *State, o Options) ([]byte, error) {
 var groupRoles = []string{"admin", "edit", "view"}
 
 // refusedOf returns the comments about operators that are not adopted although they were chosen.
-func refusedOf(operators []*Operator) (comments [][]string) {
+func (s *State) refusedOf(operators []*Operator) (comments [][]string) {
 	for _, o := range operators {
-		if o.Refused != "" {
+		if o.Refused != "" && s.choice.has(o) {
 			comments = append(comments, append(describe(o), "Namespace "+o.Group.Namespace+
 				". It is not adopted: "+oneLine(o.Refused)))
 		}
@@ -297,16 +295,31 @@ func describe(o *Operator) []string {
 
 func oneLine(s string) string { return text.Printable(text.OneLine(s)) }
 
+// SourceIn returns the name by which sources have one for the operator: its CSV, or its package.
+func (o *Operator) SourceIn(sources map[string]string) string {
+	if sources[o.CSV.Name] != "" {
+		return o.CSV.Name
+	}
+	return o.Package
+}
+
+// CheckBundle refuses what a source has if it is not the operator's bundle: of another release, or of another operator.
+func (o *Operator) CheckBundle(ref, csv string) error {
+	if csv == o.CSV.Name {
+		return nil
+	}
+	return manifest.WithHint(fmt.Errorf("%s is %s", ref, csv), "name the bundle of that: --source "+
+		o.CSV.Name+"=SOURCE; in a catalog, catalog:PATH finds it")
+}
+
 // source sets where the bundle comes from, or how one finds out.
 func (d *declarer) source(v *bundleView, o *Operator) {
-	for _, key := range []string{o.CSV.Name, o.Package} {
-		if ref, ok := d.Sources[key]; ok {
-			v.Source = source.From(d.Dir, ref)
-			if source.Several(ref) != "" {
-				v.Package, v.Version = o.Package, o.Version()
-			}
-			return
+	if ref := d.Sources[o.SourceIn(d.Sources)]; ref != "" {
+		v.Source = source.From(d.Dir, ref)
+		if source.Several(ref) != "" {
+			v.Package, v.Version = o.Package, o.Version()
 		}
+		return
 	}
 	if o.Image != "" {
 		v.Source = "oci://" + o.Image

@@ -189,7 +189,7 @@ func TestDeclareOptions(t *testing.T) {
 		{"a directory", Options{Sources: map[string]string{"ferry": "/bundles/ferry"}}, "- source: /bundles/ferry\n", "    version:", ""},
 		{"a directory by CSV", Options{Sources: map[string]string{"ferry.v1.0.0": "/bundles/a", "ferry": "/bundles/b"}}, "- source: /bundles/a\n", "/bundles/b", ""},
 		{"a catalog", Options{Sources: map[string]string{"ferry": "catalog:/cat"}}, "- source: catalog:/cat\n    package: ferry\n    version: \"1.0.0\"\n", "unknown", ""},
-		{"the source of nothing", Options{Sources: map[string]string{"barge": "/x"}}, "", "", `the cluster has no operator "barge", whose source is given`},
+		{"the source of nothing", Options{Sources: map[string]string{"barge": "/x"}}, "", "", `the cluster has no operator "barge"`},
 	} {
 		c.options.File, c.options.Directory = "olmgen.yaml", "out"
 		out, err := Declare(cluster(t, ready), c.options)

@@ -218,6 +218,12 @@ func (v *verifier) reason(c *Compared, live, rendered map[string]any) string {
 	case object.Kind == "Deployment" && v.csvDiffers(object):
 		return "the ClusterServiceVersion differs too: another bundle, or edited by hand"
 	case object.Kind == "Deployment" && v.configured(v.owner(object)):
+		csv := v.owner(object)
+		for _, o := range v.installed {
+			if failure := o.failure(); o.Object == csv && failure != nil {
+				return "OLM fails to roll out the config of the Subscription: " + oneLine(failure.Message)
+			}
+		}
 		return "OLM has not rolled out the config of the Subscription, or edited by hand"
 	case only(installedAlongside):
 		return "OLM keeps that an earlier version, or another operator, has installed it"

@@ -483,9 +483,15 @@ func (s *State) unfit(o *Operator, rule string) *findings.Finding {
 	return nil
 }
 
-// underV1 returns whether an operator works with OLM v1. Of what its bundle ships, the CRDs and their Services count.
+// underV1 returns whether an operator works with OLM v1. Of what its bundle ships, the CRDs of the dump and their
+// Services count, unless the bundle is given.
 func (s *State) underV1(o *Operator) fit.Verdict {
 	operator := fit.Operator{CSV: o.CSV, Properties: o.properties(), Namespace: o.Group.Namespace}
+	if o.Bundle != nil && !o.Bundle.Partial {
+		operator.Bundle, operator.Shipped = o.Bundle, o.Bundle.Shipped()
+		verdict, _ := fit.Judge(operator, fit.OLMv1, s.Target)
+		return verdict
+	}
 	for _, d := range o.CSV.Spec.CustomResourceDefinitions.Owned {
 		if crd := s.Dump.Get("CustomResourceDefinition", "", d.Name); crd != nil {
 			operator.Shipped = append(operator.Shipped, manifest.New(crd.Value()))
@@ -497,6 +503,9 @@ func (s *State) underV1(o *Operator) fit.Verdict {
 		}
 	}
 	verdict, _ := fit.Judge(operator, fit.OLMv1, s.Target)
+	if verdict.Rule == fit.Unseen().Rule {
+		verdict.Remedy = "name the bundle with --source " + o.CSV.Name + "=SOURCE"
+	}
 	return verdict
 }
 

@@ -38,6 +38,7 @@ type Plan struct {
 
 	// Warnings are about updates that wait, and deletes that will.
 	Warnings []string
+	Refused  []string // objects that the API server refuses to apply
 	Lost     []string // rights that somebody loses, a line for each subject and place
 
 	// Known are the restarts, lost rights and misfits that the report of the comparison names. The check of the step about
@@ -50,6 +51,15 @@ func (p *Plan) Restarts() []string { return p.known(restartRule) }
 
 // Misfits returns the CRDs that existing custom resources do not fit, as the plan applies them.
 func (p *Plan) Misfits() []string { return p.known(misfitRule) }
+
+// Losses returns how many findings of the comparison are about lost rights; "" if there is none.
+func (p *Plan) Losses() string {
+	n := lists.Count(p.Known, func(f findings.Finding) bool { return f.Rule == rightRule })
+	if n == 0 {
+		return ""
+	}
+	return text.Count(n, "finding") + " about lost rights"
+}
 
 func (p *Plan) known(rule string) []string {
 	return valuesOf(p.Known, rule, func(f findings.Finding) string { return f.Object })
@@ -102,6 +112,7 @@ func NewPlan(ctx context.Context, s *State, rendered, asOLM []map[string]any, o 
 	p.plan = &Plan{To: o.To, About: text.Count(len(s.All()), "operator"), Lost: v.Lost, Known: v.known(), File: o.Plan,
 		Warnings: slices.Concat(s.approvals(p.departure.operators), p.departure.unknownNeeds(),
 			s.held(p.departure.operators))}
+	p.plan.Refused = v.named(func(c Compared) bool { return c.refused || len(c.Immutable) > 0 })
 	p.rendered = rendered
 	if at := s.newest(); at != "" {
 		p.plan.About += ", as of " + at + ", the newest time in " + strings.Join(o.Dumps, " ")
@@ -248,8 +259,8 @@ func (p *planner) harm() string {
 	if len(names) > 0 {
 		out = append(out, "the pods of "+text.FirstOf(mostNamed, names)+" restart")
 	}
-	if n := lists.Count(p.plan.Known, func(f findings.Finding) bool { return f.Rule == rightRule }); n > 0 {
-		out = append(out, "the comparison has "+text.Count(n, "finding")+" about lost rights")
+	if lost := p.plan.Losses(); lost != "" {
+		out = append(out, "the comparison has "+lost)
 	}
 	if crds := p.plan.Misfits(); len(crds) > 0 {
 		out = append(out, "custom resources do not fit "+text.FirstOf(mostNamed, crds))

@@ -31,12 +31,10 @@ type Selection struct {
 
 // Select returns the state in which the operators that are not chosen stay with OLM. An unknown name is an error.
 func (s *State) Select(choice Selection) (*State, error) {
-	named := func(o *Operator, names []string) bool { return slices.ContainsFunc(names, o.named) }
 	namespaces := lists.Map(s.Groups, func(g *Group) string { return g.Namespace })
 	for _, name := range slices.Concat(choice.Packages, choice.Except) {
-		if !s.has(name) {
-			return nil, manifest.WithHint(fmt.Errorf("the cluster has no operator %q", name),
-				"it has "+text.And(s.packages()))
+		if err := s.CheckName(name); err != nil {
+			return nil, err
 		}
 	}
 	for _, ns := range choice.Namespaces {
@@ -45,10 +43,44 @@ func (s *State) Select(choice Selection) (*State, error) {
 				"there are some in "+text.And(namespaces))
 		}
 	}
-	return s.keep(func(o *Operator) bool {
-		return (len(choice.Packages) == 0 || named(o, choice.Packages)) && !named(o, choice.Except) &&
-			(len(choice.Namespaces) == 0 || slices.Contains(choice.Namespaces, o.Group.Namespace))
-	}), nil
+	out := s.keep(choice.has)
+	out.choice = choice
+	return out, nil
+}
+
+// has reports whether an operator is chosen.
+func (c Selection) has(o *Operator) bool {
+	return (len(c.Packages) == 0 || slices.ContainsFunc(c.Packages, o.named)) &&
+		!slices.ContainsFunc(c.Except, o.named) &&
+		(len(c.Namespaces) == 0 || slices.Contains(c.Namespaces, o.Group.Namespace))
+}
+
+// namespaces returns those of the chosen operators; nil if operators are chosen in all namespaces.
+func (c Selection) namespaces(all []*Operator) map[string]bool {
+	if len(c.Packages)+len(c.Namespaces) == 0 {
+		return nil
+	}
+	return lists.Set(lists.Filter(all, c.has), func(o *Operator) string { return o.Group.Namespace })
+}
+
+// CheckName refuses a name that is not that of an operator's package or CSV. The hint has the names that are.
+func (s *State) CheckName(name string) error {
+	names := s.packages()
+	for _, o := range s.every() {
+		for _, old := range s.replaced[o.CSV.Name] {
+			if old.Name == name {
+				return manifest.WithHint(fmt.Errorf("%s is about to be replaced by %s", name, o.CSV.Name),
+					"dump again when the upgrade is done")
+			}
+		}
+		if o.named(name) {
+			return nil
+		}
+		if base := olm.BaseName(name, ""); base != name && base == olm.BaseName(o.CSV.Name, "") {
+			names = []string{o.CSV.Name}
+		}
+	}
+	return manifest.WithHint(fmt.Errorf("the cluster has no operator %q", name), "it has "+text.And(names))
 }
 
 func (s *State) checkSome() error {
@@ -56,7 +88,7 @@ func (s *State) checkSome() error {
 	case len(s.packages()) == 0:
 		return manifest.WithHint(errors.New("the dump has no operator that OLM installed"),
 			"see the findings, and check that the dump has ClusterServiceVersions and OperatorGroups")
-	case len(s.All()) == 0 && len(refusedOf(s.notAdopted())) == 0:
+	case len(s.All()) == 0 && len(s.refusedOf(s.notAdopted())) == 0:
 		return manifest.WithHint(errors.New("every operator of the dump is left out"), "it has "+text.And(s.packages()))
 	}
 	return nil
@@ -115,10 +147,6 @@ func (s *State) every() []*Operator { return slices.Concat(s.All(), s.notAdopted
 
 // named reports whether a name is that of the operator's package or of its CSV.
 func (o *Operator) named(name string) bool { return name == o.Package || name == o.CSV.Name }
-
-func (s *State) has(name string) bool {
-	return slices.ContainsFunc(s.every(), func(o *Operator) bool { return o.named(name) })
-}
 
 // Adopts reports whether an operator is not one of those that stay with OLM.
 func (s *State) Adopts(namespace, csv string) bool {
@@ -262,6 +290,10 @@ func (s *State) waiting(groups map[string]*Group) {
 		installed := sub.Status.InstalledCSV
 		if first := s.installer(sub); first != nil {
 			why := oneLine(fmt.Sprintf("%s has installed %s too", first.subscription(), installed))
+			if installed == "" {
+				why = oneLine(fmt.Sprintf("%s has installed %s of the same package", first.subscription(),
+					first.CSV.Name))
+			}
 			s.Waiting = append(s.Waiting, oneLine(sub.object.Identity()+": package "+sub.Spec.Package+": "+why+"."))
 			first.Group.Waiting = append(first.Group.Waiting, sub.object.Name)
 			s.report("second-subscription", findings.Warning, sub.object, "status.installedCSV",
@@ -298,11 +330,13 @@ func (s *State) unowned(sub *subscription) *Operator {
 	})
 }
 
-// installer returns the operator that a Subscription says it has installed, if another one has installed it; or nil.
+// installer returns the operator that a Subscription says it has installed, or that is of its package if it has
+// installed nothing, if another one has installed it; or nil.
 func (s *State) installer(sub *subscription) *Operator {
 	return lists.Find(s.installed, func(o *Operator) bool {
+		name := sub.Status.InstalledCSV
 		return o.Subscription != nil && o.Group.Namespace == sub.object.Namespace &&
-			o.CSV.Name == sub.Status.InstalledCSV
+			(o.CSV.Name == name || name == "" && o.Package == sub.Spec.Package)
 	})
 }
 
@@ -312,7 +346,24 @@ func (o *Operator) state() string {
 	if status.Message != "" && status.Phase != v1alpha1.CSVPhaseSucceeded {
 		out += ": " + oneLine(status.Message)
 	}
+	if failure := o.failure(); failure != nil && status.Phase != v1alpha1.CSVPhaseFailed {
+		out += "; before that it was Failed (" + string(failure.Reason) + "): " + oneLine(failure.Message)
+	}
 	return out
+}
+
+// failure returns the last failure of an operator that has not succeeded since; nil if there is none. OLM installs what
+// fails again and again.
+func (o *Operator) failure() *v1alpha1.ClusterServiceVersionCondition {
+	for _, c := range slices.Backward(o.CSV.Status.Conditions) {
+		switch c.Phase {
+		case v1alpha1.CSVPhaseSucceeded:
+			return nil
+		case v1alpha1.CSVPhaseFailed:
+			return &c
+		}
+	}
+	return nil
 }
 
 // whatFor returns why a Subscription has installed nothing, as OLM says it, and what to do.
@@ -391,7 +442,7 @@ func (s *State) checkSettled() error {
 	}
 	slices.Sort(waits)
 	return manifest.WithHint(errors.New("OLM has not settled: "+strings.Join(slices.Compact(waits), "; ")),
-		"wait or repair, make a new dump, and then the plan; or leave this operator out")
+		"wait or repair, make a new dump, and then the plan; or leave out what waits, with --except")
 }
 
 // next reports whether an InstallPlan is that of the next release of an operator.

@@ -32,6 +32,7 @@ type State struct {
 	Target fit.Cluster
 	Asked  bool // Target is what somebody asked for, not what the dump says
 
+	choice        Selection
 	installed     []*Operator                  // of all groups
 	replaced      map[string][]*dump.Object    // CSVs, by the name of the one that is about to replace them
 	replacing     map[[2]string][]*dump.Object // CSVs by their namespace and what they replace; nil: not asked for yet
@@ -67,6 +68,7 @@ type Operator struct {
 	ImageFrom    string                  // where Image is from
 	LookedUp     string                  // namespace/name of the CatalogSource that Image is from
 	Webhooks     map[string]any          // the names of its webhook configurations, by generateName
+	Bundle       *bundle.Bundle          // of a given source; nil if there is none
 	Earlier      []string                // CSVs that InstallPlans had installed before, as far as they are known
 	Refused      string                  // why it is not adopted; "" if it is
 }
@@ -131,14 +133,19 @@ func Read(d *dump.Dump) (*State, error) {
 }
 
 // FindingsWith returns the findings without those that given sources of bundles answer, by package or by CSV. It leaves
-// out those about operators that were not chosen.
+// out those about operators that were not chosen and about other namespaces, unless all are chosen.
 func (s *State) FindingsWith(sources map[string]string) []findings.Finding {
 	known, left := map[string]bool{}, map[string]bool{}
 	for _, o := range s.All() {
-		known[o.Object.Identity()] = sources[o.Package] != "" || sources[o.CSV.Name] != ""
+		known[o.Object.Identity()] = sources[o.SourceIn(sources)] != ""
+	}
+	if namespaces := s.choice.namespaces(s.every()); namespaces != nil {
+		for _, o := range s.Dump.Objects {
+			left[o.Identity()] = !namespaces[o.Namespace]
+		}
 	}
 	for _, o := range s.notAdopted() {
-		left[o.Object.Identity()] = o.Refused == ""
+		left[o.Object.Identity()] = o.Refused == "" || !s.choice.has(o)
 	}
 	return lists.Filter(s.Findings, func(f findings.Finding) bool {
 		return !left[f.Object] && (!known[f.Object] || f.Rule != "unknown-source" && f.Rule != "tag")
@@ -446,7 +453,7 @@ var Rules = []findings.Rule{
 	{ID: "packageserver", Text: "OLM's own packageserver stays with OLM"},
 	{ID: "refused", Text: "OLM does not run the operator, or it cannot be rendered, so it is not adopted"},
 	{ID: "replaced", Text: "A CSV that is about to be replaced is not adopted"},
-	{ID: "second-subscription", Text: "Of two Subscriptions that have installed the same CSV, one is adopted"},
+	{ID: "second-subscription", Text: "Of two Subscriptions that are for the same operator, one is adopted"},
 	{ID: "secrets", Text: "The dump has Secrets, which are not needed"},
 	{ID: "several-groups", Text: "OLM installs nothing in a namespace with two OperatorGroups"},
 	{ID: "tag", Text: "A tag can be moved to another image"},

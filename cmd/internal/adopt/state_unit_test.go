@@ -171,6 +171,8 @@ func TestReadFindings(t *testing.T) {
 			[]string{"no-namespace warning OperatorGroup harbour/og: targets nowhere, which the dump does not have: the API server refuses what is rendered there"}},
 		{"a second Subscription of a CSV", add(item("Subscription", "harbour/x", `{spec: {name: ferry}, status: {installedCSV: ferry.v1.0.0}}`)),
 			[]string{"second-subscription warning Subscription harbour/x: Subscription harbour/ferry-sub has installed ferry.v1.0.0 too, so this one is left out"}},
+		{"a second Subscription of a package", add(item("Subscription", "harbour/x", `spec: {name: ferry}`)),
+			[]string{"second-subscription warning Subscription harbour/x: Subscription harbour/ferry-sub has installed ferry.v1.0.0 of the same package, so this one is left out"}},
 		{"a CRD of an operator that is gone", add(crd("boats", "1: harbour/tug.v1.0.0", "2: dock/ferry.v1.0.0")), []string{"orphaned-crd warning CustomResourceDefinition boats: ClusterServiceVersion harbour/tug.v1.0.0, which installed it, is gone"}},
 		{"a CRD of an earlier version too", add(crd("boats", "1: harbour/tug.v1.0.0", "2: harbour/ferry.v0.9.0")), nil},
 		{"a CRD of a CSV that is left out", add(append(moved(tug("bay"), "bay"), crd("boats", "1: bay/tug.v1.0.0"))...), []string{"no-group error ClusterServiceVersion bay/tug.v1.0.0"}},
@@ -182,6 +184,9 @@ func TestReadFindings(t *testing.T) {
 			[]string{"tag note" + csv + ": the image of the bundle, quay.io/f, is known by its tag"}},
 		{"a pending CSV", append(dropped(slices.Clone(whole), "ClusterServiceVersion", "ferry.v1.0.0"), with(ferry()[1:2], "ClusterServiceVersion", `status: {phase: Pending}`)...),
 			[]string{"not-succeeded warning" + csv + ": the CSV is Pending (InstallSucceeded)"}},
+		{"a CSV that OLM installs again and again", append(dropped(slices.Clone(whole), "ClusterServiceVersion", "ferry.v1.0.0"),
+			with(ferry()[1:2], "ClusterServiceVersion", `status: {phase: InstallReady, reason: NeedsReinstall, conditions: [{phase: Failed, reason: Old, message: old}, {phase: Succeeded}, {phase: Failed, reason: New, message: no such operator}, {phase: InstallReady}]}`)...),
+			[]string{"not-succeeded warning" + csv + ": the CSV is InstallReady (NeedsReinstall); before that it was Failed (New): no such operator, so"}},
 		{"a refused CSV", append(dropped(slices.Clone(whole), "ClusterServiceVersion", "ferry.v1.0.0"),
 			with(ferry()[1:2], "ClusterServiceVersion", `status: {phase: Failed, reason: NoOperatorGroup}`)...), []string{"refused error" + csv + ": it is not adopted: OLM does not run it (NoOperatorGroup)"}},
 	} {
@@ -208,6 +213,7 @@ func TestFindingsWith(t *testing.T) {
 		{"a source by CSV", s, map[string]string{"tug.v1.0.0": "x"}, []string{"missing-kinds", "unknown-source ferry"}},
 		{"a chosen one", mustSelect(t, s, "ferry"), nil, []string{"missing-kinds", "unknown-source ferry"}},
 		{"a refused one", failed, nil, []string{"missing-kinds", "refused tug", "unknown-source ferry"}},
+		{"a refused one that is not chosen", mustSelect(t, failed, "ferry"), nil, []string{"missing-kinds", "unknown-source ferry"}},
 		{"a source of an operator without Subscription", alone, map[string]string{"ferry": "x"}, []string{"missing-kinds", "no-subscription ferry"}},
 	} {
 		var got []string
