@@ -22,7 +22,7 @@ import (
 var outcomes = []findings.Rule{ruleSeveralGroups, ruleNoGroup, ruleAccount, ruleTargets, ruleSource, ruleDisabled,
 	rulePolicy, ruleDeployment, ruleFailed, ruleIgnored, ruleWaiting, ruleReplaced, rulePlanFails, ruleCopied,
 	ruleExtension, ruleExtensionUnknown, ruleCollision, ruleIgnoredField, ruleChance, upgrade.RuleConversion,
-	upgrade.RuleDefinition, upgrade.RuleAccount, ruleStays, ruleRecovers, ruleUnattended}
+	upgrade.RuleDefinition, upgrade.RuleAccount, ruleStays, ruleRecovers, ruleUnattended, ruleInvalid}
 
 // Outcomes returns the rules of what a comparison of two played clusters says.
 func Outcomes() []findings.Rule { return slices.Concat(reasons(), resolve.Rules(), outcomes) }
@@ -117,12 +117,16 @@ func orphaned(before, after *Report) (list []findings.Finding) {
 	named := lists.Set(after.Subscriptions, func(s SubscriptionState) string { return s.Namespace + "/" + s.Name })
 	holds := func(s SubscriptionState) string { return s.Namespace + "/" + s.InstalledCSV }
 	held := lists.Set(after.Subscriptions, holds)
+	refused := lists.Set(lists.Filter(after.Findings, func(f findings.Finding) bool { return f.Rule == ruleInvalid.ID }),
+		func(f findings.Finding) string { return f.Object }) // what is there stays
 	unknown := lists.Set(lists.Filter(before.Unknown, func(u Unknown) bool { return !u.Nothing }),
 		func(u Unknown) *manifest.Object { return u.Object })
 	for _, s := range before.Subscriptions {
 		csv, there := remaining[holds(s)]
 		stays, deleted := "ClusterServiceVersion "+holds(s), !named[s.Namespace+"/"+s.Name]
 		switch {
+		case refused[s.object.Identity()]:
+			continue
 		case deleted && unknown[s.object]:
 			if before.hasNamespace(s.Namespace) && !after.hasNamespace(s.Namespace) {
 				continue
