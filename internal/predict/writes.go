@@ -11,7 +11,9 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/internal/predict/plan"
@@ -74,7 +76,13 @@ func (c *prediction) judgeApplied(ctx context.Context) error {
 	refused, err := Refusals(ctx, c.options.API, c.options.Target.Kube, c.objects, none,
 		(*manifest.Object).PlaceOf)
 	c.findings = append(c.findings, refused...)
+	c.findings = append(c.findings, fit.NamesTaken(c.applied())...)
 	return err
+}
+
+// applied returns what of the tree a person or an engine applies. A dump says itself what the API server serves.
+func (c *prediction) applied() []*manifest.Object {
+	return lists.Filter(c.objects, func(o *manifest.Object) bool { return !o.Has("metadata", "uid") })
 }
 
 // level returns how bad it is that the API server refuses an object as it stands, and when it does not refuse it:

@@ -20,6 +20,7 @@ import (
 	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/world"
+	"github.com/olmgen/olmgen/internal/writes"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 )
@@ -148,6 +149,11 @@ func (s *Subject) State(name string) (compare.State, error) {
 	}
 	return compare.State{Name: name, Roles: roles, Objects: s.All, Operators: s.Operators, Permissions: report,
 		Left: s.stay, Locate: s.locate}, nil
+}
+
+// Refused returns what the API server refuses of what an engine or a person applies.
+func (s *Subject) Refused(ctx context.Context, api writes.Checker) ([]findings.Finding, error) {
+	return TreeOptions{API: api}.refused(ctx, s.applied, nil, s.locate)
 }
 
 // Compare compares two subjects. Their names are those of the report. What is unknown of them is added to o.Unresolved.
