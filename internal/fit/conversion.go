@@ -37,8 +37,8 @@ var RuleNotServed = findings.Rule{ID: "api-not-served", Text: "owns a version th
 
 // RuleNames is about CRDs that no API server serves.
 var RuleNames = findings.Rule{ID: "crd-names", Text: "has a CRD with a name that another CRD of its group has, too",
-	Help: "The API server serves only one of them, and an InstallPlan of OLM v0 with the other one is never complete " +
-		"(apiextensions-apiserver: pkg/controller/status/naming_controller.go)."}
+	Help: "The API server serves only one of them, and an InstallPlan of OLM v0 with the other one is never " +
+		"complete (apiextensions-apiserver: pkg/controller/status/naming_controller.go)."}
 
 // RuleDefaultRole is about ClusterRoles that are those of the cluster.
 var RuleDefaultRole = findings.Rule{ID: "default-role",

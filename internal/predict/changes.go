@@ -117,8 +117,10 @@ func orphaned(before, after *Report) (list []findings.Finding) {
 	named := lists.Set(after.Subscriptions, func(s SubscriptionState) string { return s.Namespace + "/" + s.Name })
 	holds := func(s SubscriptionState) string { return s.Namespace + "/" + s.InstalledCSV }
 	held := lists.Set(after.Subscriptions, holds)
-	refused := lists.Set(lists.Filter(after.Findings, func(f findings.Finding) bool { return f.Rule == ruleInvalid.ID }),
-		func(f findings.Finding) string { return f.Object }) // what is there stays
+	refused := map[string]bool{} // what is there stays
+	for _, f := range after.Findings {
+		refused[f.Object] = refused[f.Object] || f.Rule == ruleInvalid.ID
+	}
 	unknown := lists.Set(lists.Filter(before.Unknown, func(u Unknown) bool { return !u.Nothing }),
 		func(u Unknown) *manifest.Object { return u.Object })
 	for _, s := range before.Subscriptions {

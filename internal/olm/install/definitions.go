@@ -307,8 +307,8 @@ func Taken(owned []v1alpha1.APIServiceDescription, crds map[string]*manifest.Obj
 	for i, d := range owned {
 		if by := olm.Serving(crds, d.Group, d.Version); by != nil {
 			list = append(list, Problem{Field: fmt.Sprintf("spec.apiservicedefinitions.owned[%d]", i),
-				Reason: v1alpha1.CSVReasonOwnerConflict, Message: fmt.Sprintf("the API server makes APIService %s itself "+
-					"for CRD %s, and OLM does not adopt it", d.GetName(), by.Name)})
+				Reason: v1alpha1.CSVReasonOwnerConflict, Message: fmt.Sprintf("the API server makes APIService %s "+
+					"itself for CRD %s, and OLM does not adopt it", d.GetName(), by.Name)})
 		}
 	}
 	return list

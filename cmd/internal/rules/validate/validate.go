@@ -118,7 +118,8 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 	}
 	if i := slices.Index(b.CSV.Spec.Skips, b.CSV.Name); i >= 0 {
 		list = append(list, finding(ruleReplacesSelf, findings.Error, b.CSVObject.Errorf(fmt.Sprintf("spec.skips[%d]",
-			i), "it skips itself: it is the head of no channel, and opm refuses a catalog with a channel that has none")))
+			i), "it skips itself: it is the head of no channel, and opm refuses a catalog with a channel that has "+
+			"none")))
 	}
 	list = append(list, refusals(src, b)...)
 	operator := operatorOf(b)
