@@ -147,8 +147,7 @@ func checkDefinitions(b *bundle.Bundle) error {
 
 // Refused returns what OLM or the API server refuses of the webhooks and APIServices of a bundle's CSV.
 func Refused(b *bundle.Bundle) []*manifest.Error {
-	preserves := func(name string) bool { crd := b.CRD(name); return crd != nil && crd.PreserveUnknownFields }
-	return lists.Map(install.Refused(b.CSV, preserves), func(p install.Problem) *manifest.Error {
+	return lists.Map(install.Refused(b.CSV, olm.CRDs(b.Shipped())), func(p install.Problem) *manifest.Error {
 		if crd := b.CRD(p.CRD); crd != nil {
 			return crd.Errorf("spec.preserveUnknownFields", "must be false to let the API server call a webhook of %s "+
 				"to do the conversion", b.CSV.Name)

@@ -72,7 +72,7 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 		return err
 	}
 	var list []images.Image
-	sources, err := f.source.sources(cmd, refs)
+	sources, _, err := f.source.sources(cmd, refs)
 	if err != nil {
 		return err
 	}

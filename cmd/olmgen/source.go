@@ -42,19 +42,19 @@ type namedSource struct {
 	cluster fit.Cluster
 }
 
-// sources returns the sources of the arguments, or those of the RenderConfigs that -f names.
-func (f *sourceFlags) sources(cmd *cobra.Command, refs []string) (all []namedSource, err error) {
+// sources returns the sources of the arguments, or those of the RenderConfigs that -f names, and these.
+func (f *sourceFlags) sources(cmd *cobra.Command, refs []string) (all []namedSource, declared []declaration,
+	err error) {
 	given := f.given()
 	all = lists.Map(refs, func(ref string) namedSource {
 		return namedSource{ref: ref, options: choiceFor(ref, refs, given)}
 	})
 	if len(f.files) > 0 && given.Package+given.Channel+given.Version != "" {
-		return nil, &usageError{"--package, --channel and --version cannot be given with -f",
+		return nil, nil, &usageError{"--package, --channel and --version cannot be given with -f",
 			"write them into " + f.files[0]}
 	}
-	declared, err := declarations(cmd, f.files)
-	if err != nil {
-		return nil, err
+	if declared, err = declarations(cmd, f.files); err != nil {
+		return nil, nil, err
 	}
 	for _, d := range declared {
 		target := targetFlags{openshift: d.OpenShiftVersion, kube: d.KubeVersion}
@@ -63,7 +63,7 @@ func (f *sourceFlags) sources(cmd *cobra.Command, refs []string) (all []namedSou
 		}
 		cluster, err := target.cluster()
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", d.file, err)
+			return nil, nil, fmt.Errorf("%s: %w", d.file, err)
 		}
 		for _, g := range d.Groups {
 			for _, b := range g.Bundles {
@@ -73,7 +73,7 @@ func (f *sourceFlags) sources(cmd *cobra.Command, refs []string) (all []namedSou
 			}
 		}
 	}
-	return all, nil
+	return all, declared, nil
 }
 
 func (f *sourceFlags) given() fbc.Options {

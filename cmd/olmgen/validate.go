@@ -83,7 +83,7 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 		f.options.Cluster = given
 		return f.releases(cmd, refs)
 	}
-	sources, err := f.source.sources(cmd, refs)
+	sources, declared, err := f.source.sources(cmd, refs)
 	if err != nil {
 		return err
 	}
@@ -109,8 +109,39 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 			failed++
 		}
 	}
+	for _, d := range declared {
+		refused, err := f.rendered(cmd, d, list)
+		if err != nil {
+			return err
+		}
+		list = append(list, refused...)
+	}
 	return f.report.finish(cmd, found{list: list, rules: validate.Rules(), what: text.Count(bundles, "bundle"),
 		unread: failed, noun: "source"})
+}
+
+// rendered returns what the API server refuses of what a RenderConfig renders to, apart from what it refuses at the
+// same place of a bundle.
+func (f *validateFlags) rendered(cmd *cobra.Command, d declaration, known []findings.Finding) ([]findings.Finding,
+	error) {
+	if f.options.API == nil {
+		return nil, nil
+	}
+	render := renderFlags{options: f.source.options, source: f.source.source}
+	s, err := render.reviewDeclared(cmd, d)
+	if err != nil {
+		note(cmd, "what the API server says of what %s renders to was not asked: %v", d.file, err)
+		return nil, cmd.Context().Err()
+	}
+	list, err := s.Refused(cmd.Context(), f.options.API)
+	return lists.Map(slices.DeleteFunc(list, func(r findings.Finding) bool {
+		return slices.ContainsFunc(known, func(k findings.Finding) bool {
+			return k.Level == findings.Error && k.Path == r.File && k.Line == r.Line
+		})
+	}), func(r findings.Finding) findings.Finding {
+		return findings.Finding{Rule: validate.RuleAPIServer, Level: r.Level, Source: d.file,
+			Path: cmp.Or(r.File, d.file), File: r.File, Line: r.Line, Message: r.Object + ", as it is rendered: " + r.Message, Hint: r.Hint}
+	}), err
 }
 
 // releases checks directories of operators' repositories.

@@ -7,6 +7,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/compare/change"
@@ -146,7 +147,17 @@ func (r *Report) workloads(old, now State, objects []workload.Pair) ([]change.Ch
 	if err != nil {
 		return nil, err
 	}
+	users := map[string]string{} // what has the pods of an account
+	for _, o := range now.Objects {
+		if images.HasPods(o.Group(), o.Kind) {
+			users[PodUser(o).String()] = o.Identity()
+		}
+	}
 	for i, c := range list {
+		if by := users[c.Object]; by != "" && c.Change == change.Removed && c.Field == "" {
+			list[i].Severity = findings.Error
+			list[i].Message = "pods of " + by + " run as it: where it is pruned, none of them starts any more"
+		}
 		if c.Part == change.Account && slices.ContainsFunc(r.Renamed, func(n Rename) bool {
 			return n.Why == asSaid && n.Old.Name == c.Old && n.New.Name == c.New
 		}) {

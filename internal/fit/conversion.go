@@ -11,7 +11,9 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -28,12 +30,61 @@ var RuleAccount = findings.Rule{ID: bundle.WarnUnknownAccount,
 	Help: "Source: Kubernetes, plugin/pkg/admission/serviceaccount/admission.go."}
 
 // RuleNotServed is about an operator that OLM v0 never installs. Findings leaves it out: a bundle that has it is wrong.
-var RuleNotServed = findings.Rule{ID: "api-not-served", Text: "owns a version that its CRD does not serve",
-	Help: "The CSV stays Pending with RequirementsNotMet (OLM: pkg/controller/operators/olm/requirements.go)."}
+var RuleNotServed = findings.Rule{ID: "api-not-served", Text: "owns a version that its CRD does not serve, or an APIService " +
+	"in a version that one does",
+	Help: "The CSV stays Pending with RequirementsNotMet, or fails with OwnerConflict (OLM: " +
+		"pkg/controller/operators/olm/requirements.go; pkg/controller/install/apiservice.go)."}
 
-// NotServed returns the owned versions that the CRDs of a bundle do not serve.
+// RuleNames is about CRDs that no API server serves.
+var RuleNames = findings.Rule{ID: "crd-names", Text: "has a CRD with a name that another CRD of its group has, too",
+	Help: "The API server serves only one of them, and an InstallPlan of OLM v0 with the other one is never " +
+		"complete (apiextensions-apiserver: pkg/controller/status/naming_controller.go)."}
+
+// RuleDefaultRole is about ClusterRoles that are those of the cluster.
+var RuleDefaultRole = findings.Rule{ID: "default-role",
+	Text: "ships a ClusterRole with the name of one that clusters have by default",
+	Help: "OLM writes it over that of the cluster (OLM: pkg/controller/operators/catalog/step_ensurer.go, " +
+		"EnsureClusterRole)."}
+
+// NamesTaken returns the CRDs among objects that no API server serves: of two with one name, the later one.
+func NamesTaken(objects []*manifest.Object) []findings.Finding {
+	return lists.Map(olm.TakenNames(objects), func(t olm.TakenName) findings.Finding {
+		return of(t.CRD, RuleNames, findings.Error, "spec.names", fmt.Sprintf("%s is a name of "+
+			"CustomResourceDefinition %s, too: the API server never serves %s", t.Name, t.By.Name, t.CRD.Name))
+	})
+}
+
+// DefaultRoles returns the ClusterRoles of a bundle that OLM writes over those of the cluster.
+func DefaultRoles(shipped []*manifest.Object) (list []findings.Finding) {
+	for _, x := range shipped {
+		if x.Kind == rbac.KindClusterRole && install.GroupOf(x) == rbacv1.GroupName && rbac.IsDefaultRole(x.Name) {
+			list = append(list, of(x, RuleDefaultRole, findings.Error, "metadata.name", fmt.Sprintf("clusters have a "+
+				"ClusterRole %s by default: OLM writes this one over it, and who is bound to it loses the rest of its "+
+				"rules", x.Name)))
+		}
+	}
+	return list
+}
+
+// of returns a finding about an object, with its place.
+func of(o *manifest.Object, rule findings.Rule, level findings.Severity, field, message string) findings.Finding {
+	f := findings.Finding{Rule: rule.ID, Level: level, Field: field, Message: message, Object: o.Identity()}
+	f.File, f.Line = o.PlaceOf(field)
+	return f
+}
+
+// NotServed returns the owned versions that the CRDs of a bundle do not serve, and those that OLM cannot serve beside
+// them.
 func NotServed(o Operator) (list []findings.Finding) {
 	crds := olm.CRDs(o.Shipped)
+	for _, p := range install.Taken(o.CSV.Spec.APIServiceDefinitions.Owned, crds) {
+		f := findings.Finding{Rule: RuleNotServed.ID, Level: findings.Error, Field: p.Field,
+			Message: fmt.Sprintf("%s (%s)", p.Message, p.Reason)}
+		if o.Object != nil {
+			f.File, f.Line = o.Object.PlaceOf(f.Field)
+		}
+		list = append(list, f)
+	}
 	for i, d := range o.CSV.Spec.CustomResourceDefinitions.Owned {
 		crd := crds[d.Name]
 		if crd == nil || slices.Contains(olm.ServedVersions(crd), d.Version) {
@@ -51,9 +102,10 @@ func NotServed(o Operator) (list []findings.Finding) {
 	return list
 }
 
-// Unready returns what of a bundle does not work in any cluster: Conversions, and the accounts that nobody creates.
+// Unready returns what of a bundle does not work in any cluster: Conversions, NamesTaken, and the accounts that nobody
+// creates.
 func Unready(o Operator) []findings.Finding {
-	list := Conversions(o)
+	list := append(Conversions(o), NamesTaken(o.Shipped)...)
 	if o.Bundle != nil {
 		for _, w := range o.Bundle.Warnings {
 			if w.Class == RuleAccount.ID {

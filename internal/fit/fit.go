@@ -77,14 +77,19 @@ func (c Cluster) Form() Form {
 func (c Cluster) HasOLMv0() bool { return c.Controller == nil || c.OLM != nil || c.OpenShift != nil }
 
 // Controllers returns the releases of OLM v1 in the cluster: those that are known, or the newest one.
-func (c Cluster) Controllers() (list []versions.Release) {
+func (c Cluster) Controllers() []versions.Release {
+	if list := c.Releases(); len(list) > 0 {
+		return list
+	}
+	return []versions.Release{versions.Newest(versions.OperatorController)}
+}
+
+// Releases returns the known releases of OLM v1 in the cluster.
+func (c Cluster) Releases() (list []versions.Release) {
 	for _, r := range []*versions.Release{c.Controller, c.OpenShift} {
 		if r != nil {
 			list = append(list, *r)
 		}
-	}
-	if len(list) == 0 {
-		list = append(list, versions.Newest(versions.OperatorController))
 	}
 	return list
 }
@@ -178,11 +183,11 @@ func (q *question) add(rule findings.Rule, level findings.Severity, field, messa
 
 // at adds a finding about an object, which may be nil.
 func (q *question) at(o *manifest.Object, rule findings.Rule, level findings.Severity, field, message, hint string) {
-	f := findings.Finding{Rule: rule.ID, Level: level, Field: field, Message: message, Hint: hint}
+	f := findings.Finding{Rule: rule.ID, Level: level, Field: field, Message: message}
 	if o != nil {
-		f.Object = o.Identity()
-		f.File, f.Line = o.PlaceOf(field)
+		f = of(o, rule, level, field, message)
 	}
+	f.Hint = hint
 	q.list = lists.Add(q.list, f)
 }
 

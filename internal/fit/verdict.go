@@ -7,6 +7,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 )
 
@@ -61,18 +62,20 @@ type judged struct {
 
 var verdicts = sync.OnceValue(func() map[string]judged {
 	return map[string]judged{
-		RuleServices.ID:     {fails: Refused, ofRelease: true},
-		RuleDependencies.ID: {fails: Refused, ofRelease: true},
-		RuleModes.ID:        {fails: Refused, warns: Needs, ofRelease: true},
-		RuleWebhooks.ID:     {fails: Refused, warns: Needs, ofRelease: true},
-		RuleKinds.ID:        {fails: Refused, ofRelease: true},
-		RuleRenderer.ID:     {fails: Refused, ofRelease: true},
-		RuleRemoved.ID:      {fails: Refused},
-		RuleSize.ID:         {fails: Refused},
-		RuleMinKube.ID:      {fails: Refused, warns: Needs, known: true},
-		RuleNotServed.ID:    {fails: Stays, remedy: "serve that version, or own one that is served"},
-		RuleOpenShift.ID:    {fails: Needs},
-		bundle.WarnSelector: {warns: Refused},
+		RuleServices.ID:            {fails: Refused, ofRelease: true},
+		RuleDependencies.ID:        {fails: Refused, ofRelease: true},
+		RuleModes.ID:               {fails: Refused, warns: Needs, ofRelease: true},
+		RuleWebhooks.ID:            {fails: Refused, warns: Needs, ofRelease: true},
+		RuleKinds.ID:               {fails: Refused, ofRelease: true},
+		RuleRenderer.ID:            {fails: Refused, ofRelease: true},
+		RuleRemoved.ID:             {fails: Refused},
+		RuleSize.ID:                {fails: Refused},
+		RuleMinKube.ID:             {fails: Refused, warns: Needs, known: true},
+		RuleNotServed.ID:           {fails: Stays, remedy: "serve that version, or own one that is served"},
+		RuleOpenShift.ID:           {fails: Needs},
+		bundle.WarnSelector:        {warns: Refused},
+		bundle.WarnUnsupportedKind: {fails: Refused},
+		RuleNames.ID:               {fails: Stays, remedy: "give each CRD of a group names of its own"},
 		RuleConversion.ID: {fails: Needs, warns: NotKnown,
 			remedy: "ship what serves the conversion with the operator, or a CRD with one served version"},
 		RuleAnnotations.ID:        {warns: NotKnown, ofRelease: true},
@@ -136,6 +139,12 @@ func (o Operator) besides(form Form) (list []findings.Finding) {
 	}
 	if form == OLMv0 {
 		list = append(list, NotServed(o)...)
+		for _, x := range o.Shipped {
+			if _, known := install.KindOf(x.Kind); !known {
+				list = append(list, of(x, findings.Rule{ID: bundle.WarnUnsupportedKind}, findings.Error, "kind",
+					"OLM installs no "+x.Kind+" from a bundle: the InstallPlan fails"))
+			}
+		}
 	}
 	if form != OLMv1 && len(bundle.SupportedModes(o.CSV)) == 0 {
 		list = append(list, findings.Finding{Rule: RuleModes.ID, Level: findings.Error,

@@ -2,9 +2,11 @@ package olm
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -69,6 +71,50 @@ func DefinedKinds(objects []*manifest.Object) map[string]Kind {
 func CRDs(objects []*manifest.Object) map[string]*manifest.Object {
 	crds := lists.Filter(objects, func(o *manifest.Object) bool { return o.Kind == "CustomResourceDefinition" })
 	return lists.By(crds, func(o *manifest.Object) string { return o.Name })
+}
+
+// TakenName is a CustomResourceDefinition that no API server serves: one before it has one of its names.
+type TakenName struct {
+	CRD, By *manifest.Object
+	Name    string
+}
+
+// TakenNames returns the CustomResourceDefinitions of which one before them in the list has a name: no two of a group
+// share one (apiextensions-apiserver: pkg/controller/status/naming_controller.go). Of one twice the last one counts.
+func TakenNames(objects []*manifest.Object) (taken []TakenName) {
+	first := map[string]*manifest.Object{}
+	for _, crd := range objects {
+		if !IsCRD(crd.Group(), crd.Kind) {
+			continue
+		}
+		var names struct {
+			Plural, Singular, Kind, ListKind string
+			ShortNames                       []string
+		}
+		_ = crd.Field(&names, "spec", "names") // what cannot be read is refused already
+		resources := append(names.ShortNames, names.Plural, cmp.Or(names.Singular, strings.ToLower(names.Kind)))
+		kinds := []string{names.Kind, cmp.Or(names.ListKind, names.Kind+"List")}
+		said := false
+		for i, name := range append(resources, kinds...) {
+			key := fmt.Sprintf("%v %t %s", Get(crd, "spec", "group"), i < len(resources), name)
+			if by := first[key]; by == nil {
+				first[key] = crd
+			} else if by.Name != crd.Name && !said {
+				taken, said = append(taken, TakenName{crd, by, name}), true
+			}
+		}
+	}
+	return taken
+}
+
+// Serving returns a CustomResourceDefinition that serves a version of a group, or nil.
+func Serving(crds map[string]*manifest.Object, group, version string) *manifest.Object {
+	for _, name := range lists.Keys(crds) {
+		if k, _ := DefinedKind(crds[name]); k.Group == group && slices.Contains(ServedVersions(crds[name]), version) {
+			return crds[name]
+		}
+	}
+	return nil
 }
 
 // ServedVersions returns the versions that a CustomResourceDefinition serves.

@@ -63,6 +63,9 @@ func KindOf(group, name string) (Kind, bool) {
 	return k, k.Name != ""
 }
 
+// Kinds returns the known kinds of an API group, with the resources that only rules have.
+func Kinds(group string) []Kind { return slices.Clip(kinds().groups[group]) }
+
 // NamespacedResource reports whether a resource, which a rule of RBAC names by its plural, is namespaced, and whether
 // that is known. A resource of a known group that is not in the table, such as one of an old version, is namespaced,
 // unless nothing of the group is.

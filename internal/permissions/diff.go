@@ -31,7 +31,8 @@ type Diff struct {
 // What another account of the owner could do before is at most a warning.
 func Compare(old, now *Report, owner func(Subject) Subject) Diff {
 	c := newComparison(old.Permissions, now.Permissions, now.scopes, owner)
-	d := Diff{Permissions: c.items(), Users: newComparison(old.Users, now.Users, now.scopes, nil).items()}
+	d := Diff{Permissions: c.items(), Users: newComparison(beyondDefaults(old.Users),
+		beyondDefaults(now.Users), now.scopes, nil).items()}
 	type reached struct {
 		owner Subject
 		what  string
@@ -250,6 +251,26 @@ func uncovered(items, others []Item, change Change) []Item {
 		out = append(out, i.rest(i.beyond(held), change)...)
 	}
 	slices.SortFunc(out, Item.compare)
+	return out
+}
+
+// beyondDefaults returns items of the roles for users without the dangerous rights that these have in every cluster.
+func beyondDefaults(items []Item) (out []Item) {
+	for _, of := range lists.Groups(items, subjectOfItem) {
+		has := &rbac.Index[int]{}
+		for _, rule := range rbac.DefaultRules(of[0].Subject.Name) {
+			for _, a := range rbac.Atoms(rule) {
+				has.Add(a, 0)
+			}
+		}
+		for _, i := range of {
+			if !slices.Contains(Dangerous, i.Risk) {
+				out = append(out, i)
+				continue
+			}
+			out = append(out, i.rest(i.beyond(allowed{"": has}), i.Change)...)
+		}
+	}
 	return out
 }
 

@@ -298,8 +298,11 @@ func (r *Report) Explained() ([]findings.Rule, []findings.Finding) { return Rule
 // groupText names API groups for a person, as many as most.
 func groupText(most int, groups []string) string {
 	return text.FirstOf(most, lists.Map(groups, func(group string) string {
-		if group == rbac.All {
+		switch group {
+		case rbac.All:
 			return "all groups"
+		case "core": // of which nothing is
+			return strconv.Quote(group)
 		}
 		return cmp.Or(group, "core")
 	}))

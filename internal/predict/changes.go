@@ -22,7 +22,8 @@ import (
 var outcomes = []findings.Rule{ruleSeveralGroups, ruleNoGroup, ruleAccount, ruleTargets, ruleSource, ruleDisabled,
 	rulePolicy, ruleDeployment, ruleFailed, ruleIgnored, ruleWaiting, ruleReplaced, rulePlanFails, ruleCopied,
 	ruleExtension, ruleExtensionUnknown, ruleCollision, ruleIgnoredField, ruleChance, upgrade.RuleConversion,
-	upgrade.RuleDefinition, upgrade.RuleAccount, ruleStays, ruleRecovers, ruleUnattended, ruleGoing, ruleSubscription}
+	upgrade.RuleDefinition, upgrade.RuleAccount, ruleStays, ruleRecovers,
+	ruleUnattended, ruleGoing, ruleSubscription, ruleInvalid}
 
 // Outcomes returns the rules of what a comparison of two played clusters says.
 func Outcomes() []findings.Rule { return slices.Concat(reasons(), resolve.Rules(), outcomes) }
@@ -117,12 +118,18 @@ func orphaned(before, after *Report) (list []findings.Finding) {
 	named := lists.Set(after.Subscriptions, func(s SubscriptionState) string { return s.Namespace + "/" + s.Name })
 	holds := func(s SubscriptionState) string { return s.Namespace + "/" + s.InstalledCSV }
 	held := lists.Set(after.Subscriptions, holds)
+	refused := map[string]bool{} // what is there stays
+	for _, f := range after.Findings {
+		refused[f.Object] = refused[f.Object] || f.Rule == ruleInvalid.ID
+	}
 	unknown := lists.Set(lists.Filter(before.Unknown, func(u Unknown) bool { return !u.Nothing }),
 		func(u Unknown) *manifest.Object { return u.Object })
 	for _, s := range before.Subscriptions {
 		csv, there := remaining[holds(s)]
 		stays, deleted := "ClusterServiceVersion "+holds(s), !named[s.Namespace+"/"+s.Name]
 		switch {
+		case refused[s.object.Identity()]:
+			continue
 		case deleted && unknown[s.object]:
 			if before.hasNamespace(s.Namespace) && !after.hasNamespace(s.Namespace) {
 				continue

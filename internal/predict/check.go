@@ -241,6 +241,7 @@ func (r *Report) Refused(namespace string) (list []findings.Finding) {
 func clusterOf(ctx context.Context, t *tree.Tree, o Options) *prediction {
 	c := predictionOf(World(ctx, t.Objects, o.Namespace, o.Catalogs), t.Hidden())
 	c.ctx, c.options, c.objects = ctx, o, slices.Collect(c.All())
+	c.taken = lists.By(olm.TakenNames(c.applied()), func(t olm.TakenName) string { return t.CRD.Name })
 	c.files = lists.Set(c.objects, func(o *manifest.Object) string { return o.File })
 	c.openShift = o.Catalogs.openShift(c.objects)
 	c.findLacking()

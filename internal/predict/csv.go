@@ -405,11 +405,17 @@ func (sim *simulation) apiOwner(v *csv) *csv {
 	return nil
 }
 
-// apiTaken returns an APIService of v that nobody but a person has made, or "" (IsAPIServiceAdoptable).
+// apiTaken returns an APIService of v that a person has made, or the API server for a CRD, and why OLM does not adopt
+// it; "" if there is none (IsAPIServiceAdoptable).
 func (sim *simulation) apiTaken(v *csv) string {
 	for _, d := range v.APIServices.Owned {
 		old := sim.APIServices[d.GetName()]
 		if old == nil {
+			crds := olm.CRDs(sim.Of("apiextensions.k8s.io", kindCRD)) // with those of InstallPlans
+			if taken := install.Taken([]v1alpha1.APIServiceDescription{d}, crds); len(taken) > 0 &&
+				sim.serving[d.GetName()] == nil {
+				return taken[0].Message
+			}
 			continue
 		}
 		labels := olm.Texts(olm.Get(old, "metadata", "labels"))
@@ -418,7 +424,7 @@ func (sim *simulation) apiTaken(v *csv) string {
 		going := owner != nil && (owner.phase == v1alpha1.CSVPhaseReplacing || owner.phase == v1alpha1.CSVPhaseDeleting)
 		mine := namespace == v.Namespace && (name == v.Name || owner != nil && name == v.Replaces)
 		if labels[olm.LabelOwnerKind] != v1alpha1.ClusterServiceVersionKind || !mine && !going {
-			return old.Name
+			return old.Name + " is not OLM's"
 		}
 	}
 	return ""

@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -119,6 +120,14 @@ func notServed(r crs.Result) string {
 
 // refusal returns why the API server refuses a ClusterExtension, and the field; or nil.
 func (c *prediction) refusal(ctx context.Context, x *manifest.Object) (field string, why error) {
+	const says = "the API server refuses it: "
+	for _, release := range c.options.Target.Releases() {
+		state, _ := release.State(olm.KindClusterExtension, versions.FieldAccount, versions.Standard)
+		if state == versions.Required && !x.Has("spec", "serviceAccount") && !x.Has("metadata", "uid") {
+			return "spec", &extension.Refusal{Text: fmt.Sprintf("%s%s: Required value: %s requires it", says,
+				versions.FieldAccount, release)}
+		}
+	}
 	results, _ := c.fits(ctx, true) // judgeFit says why it cannot
 	r, judged := results[x]
 	if !judged {

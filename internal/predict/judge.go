@@ -232,9 +232,9 @@ func (sim *simulation) explain(v *csv) (message, at, hint string) {
 		} else if other := sim.apiOwner(v); other != nil {
 			message += ": ClusterServiceVersion " + other.Namespace + "/" + other.Name + " owns it"
 			at, hint = "spec.apiservicedefinitions", "keep one of them"
-		} else if name := sim.apiTaken(v); name != "" {
-			message += ": " + name + " is not OLM's"
-			at, hint = "spec.apiservicedefinitions", "delete the APIService"
+		} else if why := sim.apiTaken(v); why != "" {
+			message += ": " + why
+			at, hint = "spec.apiservicedefinitions", "delete the APIService, or serve its version by that or by a CRD"
 		}
 	}
 	return message, at, hint

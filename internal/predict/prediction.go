@@ -40,6 +40,7 @@ type prediction struct {
 	copied    []*csv             // that OLM made of them
 	openShift bool               // the cluster is one of OpenShift
 
+	taken      map[string]olm.TakenName        // CRDs of the tree that no API server serves
 	dumped     map[string]bool                 // kinds of which the tree has objects of a cluster: see dumpedKinds
 	open       bool                            // what the tree lacks may be in the cluster
 	fitted     map[*manifest.Object]crs.Result // custom resources that are judged; nil until one is asked about

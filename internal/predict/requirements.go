@@ -212,8 +212,8 @@ func (c *prediction) missingCRDs(v *csv) (unmet []string) {
 		case !serves(crd, d.Version):
 			unmet = append(unmet,
 				fmt.Sprintf("CustomResourceDefinition %s: version %s is not served", d.Name, d.Version))
-		case unestablished(crd) != "":
-			unmet = append(unmet, fmt.Sprintf("CustomResourceDefinition %s: %s", d.Name, unestablished(crd)))
+		case c.unestablished(crd) != "":
+			unmet = append(unmet, fmt.Sprintf("CustomResourceDefinition %s: %s", d.Name, c.unestablished(crd)))
 		}
 	}
 	return unmet
@@ -235,15 +235,18 @@ func (c *prediction) waitsForEver(v *csv) bool {
 	})
 }
 
-// unestablished returns why the API server does not serve a CRD, as far as its status says so (OLM: requirements.go,
-// requirementStatus).
-func unestablished(crd *manifest.Object) string {
+// unestablished returns why the API server does not serve a CRD, as far as its status or the tree says so (OLM:
+// requirements.go, requirementStatus).
+func (c *prediction) unestablished(crd *manifest.Object) string {
 	var conditions []metav1.Condition
 	_ = crd.Field(&conditions, "status", "conditions") // what cannot be read says nothing
 	for _, kind := range []string{"NamesAccepted", "Established"} {
-		if c := meta.FindStatusCondition(conditions, kind); c != nil && c.Status == metav1.ConditionFalse {
-			return cmp.Or(c.Message, "not "+kind)
+		if is := meta.FindStatusCondition(conditions, kind); is != nil && is.Status == metav1.ConditionFalse {
+			return cmp.Or(is.Message, "not "+kind)
 		}
+	}
+	if taken, ok := c.taken[crd.Name]; ok && len(conditions) == 0 {
+		return "names are in use by " + taken.By.Name
 	}
 	return ""
 }

@@ -11,7 +11,9 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/internal/predict/plan"
@@ -23,9 +25,10 @@ import (
 
 // Refusals returns what the API server refuses of objects that a person or an engine applies: one error for each field
 // at fault. existing returns what an object takes the place of, or nil; what is read from a cluster is not asked about.
-// The release of the cluster may be nil. The error is that of the API.
+// place returns where a field stands. The release of the cluster may be nil. The error is that of the API.
 func Refusals(ctx context.Context, api writes.Checker, release *semver.Version, objects []*manifest.Object,
-	existing func(*manifest.Object) *manifest.Object) (list []findings.Finding, err error) {
+	existing func(*manifest.Object) *manifest.Object, place func(o *manifest.Object, field string) (string, int),
+) (list []findings.Finding, err error) {
 	var asked []writes.Write
 	var answers []writes.Answer
 	var of []*manifest.Object
@@ -55,7 +58,7 @@ func Refusals(ctx context.Context, api writes.Checker, release *semver.Version, 
 		}
 		severity, unless := level(of[i], a.Causes)
 		for _, cause := range a.Causes {
-			file, line := of[i].PlaceOf(cause.Field)
+			file, line := place(of[i], cause.Field)
 			list = append(list, findings.Finding{Rule: upgrade.RuleRefused.ID, Level: severity, File: file,
 				Line: line, Object: of[i].Identity(),
 				Message: writes.Who(release) + " refuses " + cause.String(), Hint: unless})
@@ -70,9 +73,16 @@ func (c *prediction) judgeApplied(ctx context.Context) error {
 		return nil
 	}
 	none := func(*manifest.Object) *manifest.Object { return nil }
-	refused, err := Refusals(ctx, c.options.API, c.options.Target.Kube, c.objects, none)
+	refused, err := Refusals(ctx, c.options.API, c.options.Target.Kube, c.objects, none,
+		(*manifest.Object).PlaceOf)
 	c.findings = append(c.findings, refused...)
+	c.findings = append(c.findings, fit.NamesTaken(c.applied())...)
 	return err
+}
+
+// applied returns what of the tree a person or an engine applies. A dump says itself what the API server serves.
+func (c *prediction) applied() []*manifest.Object {
+	return lists.Filter(c.objects, func(o *manifest.Object) bool { return !o.Has("metadata", "uid") })
 }
 
 // level returns how bad it is that the API server refuses an object as it stands, and when it does not refuse it:

@@ -59,6 +59,9 @@ var defaultRoles = sync.OnceValue(func() map[Key]*Role {
 	return out
 })
 
+// IsDefaultRole reports whether clusters have a ClusterRole by default, those of Kubernetes or of OpenShift.
+func IsDefaultRole(name string) bool { return defaultRoles()[ClusterRole(name)] != nil }
+
 // sccRoles is how the names of the ClusterRoles begin by which OpenShift lets pods use one of its
 // SecurityContextConstraints (openshift/cluster-kube-apiserver-operator: bindata/assets/kube-apiserver).
 const sccRoles = "system:openshift:scc:"

@@ -445,9 +445,10 @@ func FromShown(ctx context.Context, rendered, shown *config.Rendered, why error)
 		asked.CSVs, asked.Operators, asked.Shipped, asked.opened = nil, nil, nil, nil
 		asked.byOLM = false
 		s.add(asked)
+		s.applied = asked.All
 		return s, nil
 	}
-	s.byOLM = false // an engine applies it, and prunes what is gone
+	s.byOLM, s.applied = false, s.All // an engine applies it, and prunes what is gone
 	for _, o := range s.All {
 		if handsOver(o) && why != nil {
 			s.unknown(Unknown{Object: o, Why: why.Error()})

@@ -148,13 +148,7 @@ func (s *Subject) follow(ctx context.Context, base *outcome, carried []Planned) 
 		s.said = predict.Changes(control, h.report)
 	}
 	live := lists.By(base.report.After, h.options.key)
-	changed := lists.Filter(h.tree.Objects, func(x *manifest.Object) bool {
-		old := live[h.options.key(x)]
-		return old == nil || !world.Same(old, x)
-	})
-	refused, err := predict.Refusals(ctx, h.options.API, nil, changed, func(x *manifest.Object) *manifest.Object {
-		return live[h.options.key(x)]
-	})
+	refused, err := h.options.refused(ctx, h.tree.Objects, live, (*manifest.Object).PlaceOf)
 	if err != nil {
 		return nil, err
 	}
@@ -190,6 +184,18 @@ func (s *Subject) follow(ctx context.Context, base *outcome, carried []Planned) 
 		}
 	}
 	return plan, nil
+}
+
+// refused returns what the API server refuses of objects that are applied, apart from those that are live just so.
+func (o TreeOptions) refused(ctx context.Context, objects []*manifest.Object, live map[string]*manifest.Object,
+	place func(*manifest.Object, string) (string, int)) ([]findings.Finding, error) {
+	before := func(x *manifest.Object) *manifest.Object { return live[o.key(x)] }
+	isSame := func(x *manifest.Object) bool { return before(x) != nil && world.Same(before(x), x) }
+	same, changed := lists.Filter(objects, isSame), slices.DeleteFunc(slices.Clone(objects), isSame)
+	list, err := predict.Refusals(ctx, o.API, nil, changed, before, place)
+	return append(list, lists.Filter(fit.NamesTaken(append(same, changed...)), func(f findings.Finding) bool {
+		return slices.ContainsFunc(changed, func(x *manifest.Object) bool { return x.Identity() == f.Object })
+	})...), err
 }
 
 // key is what two states of one object have in common.

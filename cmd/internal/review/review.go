@@ -20,6 +20,7 @@ import (
 	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/world"
+	"github.com/olmgen/olmgen/internal/writes"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 )
@@ -37,6 +38,7 @@ type Subject struct {
 	left    []*manifest.Object // what OLM leaves in the cluster when the next release does not have it
 	stay    []*manifest.Object // what OLM leaves of the older one
 	byOLM   bool               // OLM v0 installs it
+	applied []*manifest.Object // what an engine or a person applies of what is rendered, and no OLM makes
 	waits   bool               // somebody approves what OLM installs
 	outcome *outcome           // of a tree
 	said    []findings.Finding // what the resolver says of it and not of the older one
@@ -60,7 +62,12 @@ func (s *Subject) remark(key, format string, args ...any) {
 func FromRendered(ctx context.Context, rendered *config.Rendered) (*Subject, error) {
 	profiles := lists.Map(rendered.Sources,
 		func(s output.Source) generate.Profile { return generate.Profile(s.Profile) })
-	return assemble(ctx, rendered.Objects, rendered.Opened, rendered.Operators, profiles...)
+	s, err := assemble(ctx, rendered.Objects, rendered.Opened, rendered.Operators, profiles...)
+	plain := func(p generate.Profile) bool { return p.Installer() == generate.ProfilePlain.Installer() }
+	if err == nil && len(lists.Filter(profiles, plain)) == len(profiles) {
+		s.applied = s.All
+	}
+	return s, err
 }
 
 // assemble returns rendered operators as a Subject, each with its profile.
@@ -144,10 +151,21 @@ func (s *Subject) State(name string) (compare.State, error) {
 		Left: s.stay, Locate: s.locate}, nil
 }
 
+// Refused returns what the API server refuses of what an engine or a person applies.
+func (s *Subject) Refused(ctx context.Context, api writes.Checker) ([]findings.Finding, error) {
+	return TreeOptions{API: api}.refused(ctx, s.applied, nil, s.locate)
+}
+
 // Compare compares two subjects. Their names are those of the report. What is unknown of them is added to o.Unresolved.
 func Compare(ctx context.Context, old, new *Subject, names [2]string, o compare.Options) (*compare.Report, error) {
 	o.Unresolved = append(slices.Clip(o.Unresolved), new.unresolved(old)...)
-	o.Said = new.said
+	refused, err := TreeOptions{API: o.API}.refused(ctx, new.applied, lists.By(old.All, TreeOptions{}.key), new.locate)
+	if err != nil {
+		return nil, err
+	}
+	if o.Said = slices.Concat(new.said, refused); len(new.applied) > 0 && len(new.applied) == len(new.All) {
+		o.API = nil // it has been asked about all that OLM would make
+	}
 	o.Phases = new.outcome != nil && new.outcome.options.Over != nil
 	over := old.played() && new.played() && o.Phases
 	o.PathKnown, o.Approval = o.PathKnown || over, new.waits

@@ -313,12 +313,26 @@ func Account(pod *corev1.PodSpec) string {
 	return cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount)
 }
 
-// Refused returns what OLM or the API server refuses of a CSV in every cluster, and what is in vain in each. preserves
-// reports whether a CRD of the bundle preserves unknown fields.
-func Refused(csv *v1alpha1.ClusterServiceVersion, preserves func(string) bool) []Problem {
+// Refused returns what OLM or the API server refuses of a CSV in every cluster, and what is in vain in each. crds are
+// those of the bundle, by name.
+func Refused(csv *v1alpha1.ClusterServiceVersion, crds map[string]*manifest.Object) []Problem {
 	crd := func(name string) CRD { // one that the bundle does not ship may be there
-		return CRD{Exists: true, PreserveUnknownFields: preserves(name)}
+		return CRD{true, crds[name] != nil && Convertible(crds[name]).PreserveUnknownFields}
 	}
 	return append(Webhooks(csv, crd), APIServices(csv.Spec.APIServiceDefinitions,
 		func(name string) bool { return Deploys(csv, name) })...)
+}
+
+// Taken returns the owned APIServices of the group and version of a CRD: the API server makes them itself, and OLM does
+// not adopt them (Kubernetes: pkg/controlplane/controller/crdregistration; OLM: pkg/controller/install/apiservice.go,
+// IsAPIServiceAdoptable).
+func Taken(owned []v1alpha1.APIServiceDescription, crds map[string]*manifest.Object) (list []Problem) {
+	for i, d := range owned {
+		if by := olm.Serving(crds, d.Group, d.Version); by != nil {
+			list = append(list, Problem{Field: fmt.Sprintf("spec.apiservicedefinitions.owned[%d]", i),
+				Reason: v1alpha1.CSVReasonOwnerConflict, Message: fmt.Sprintf("the API server makes APIService %s "+
+					"itself for CRD %s, and OLM does not adopt it", d.GetName(), by.Name)})
+		}
+	}
+	return list
 }

@@ -10,7 +10,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/crs"
@@ -169,35 +168,17 @@ func (r *Result) define(ctx context.Context, w *writer, s step) string {
 	if err != nil {
 		return err.Error()
 	}
-	if by := w.named(now); by != nil && before == nil {
-		r.Waits, r.At = true, now
-		stored = world.WithStatus(stored, map[string]any{"conditions": []any{map[string]any{"type": "NamesAccepted",
-			"status": "False", "message": "names are in use by " + by.Name}}})
+	if before == nil {
+		taken := olm.TakenNames(append(w.Of(groupCRD, kindCRD), now))
+		if n := len(taken); n > 0 && taken[n-1].CRD == now {
+			r.Waits, r.At = true, now
+			stored = world.WithStatus(stored, map[string]any{"conditions": []any{map[string]any{"type": "NamesAccepted",
+				"status": "False", "message": "names are in use by " + taken[n-1].By.Name}}})
+		}
 	}
 	stored.Line = now.Line
 	w.Put(stored)
 	return ""
-}
-
-// named returns another CRD of the group that has one of the names of a CRD, or nil (Kubernetes:
-// apiextensions-apiserver/pkg/controller/status/naming_controller.go).
-func (w *writer) named(crd *manifest.Object) *manifest.Object {
-	resources, kinds := namesOf(crd)
-	group := olm.Get(crd, "spec", "group")
-	return lists.Find(w.Of(groupCRD, kindCRD), func(o *manifest.Object) bool {
-		taken, takenKinds := namesOf(o)
-		return o.Name != crd.Name && olm.Get(o, "spec", "group") == group &&
-			(resources.HasAny(taken.UnsortedList()...) || kinds.HasAny(takenKinds.UnsortedList()...))
-	})
-}
-
-// namesOf returns the names of the resources of a CRD, and those of its kinds.
-func namesOf(crd *manifest.Object) (resources, kinds sets.Set[string]) {
-	var names apiextensionsv1.CustomResourceDefinitionNames
-	_ = crd.Field(&names, "spec", "names") // what cannot be read is refused already
-	list := cmp.Or(names.ListKind, names.Kind+"List")
-	return sets.New(append(names.ShortNames, names.Plural, cmp.Or(names.Singular, strings.ToLower(names.Kind)))...),
-		sets.New(names.Kind, list)
 }
 
 // replace returns why a CRD cannot take the place of another.

@@ -366,9 +366,8 @@ func (j *judge) refused(p Pair) {
 }
 
 func (j *judge) refusals(o *Release, rendered []*manifest.Object, crds map[string]*manifest.Object) []install.Problem {
-	list := install.Refused(o.ClusterServiceVersion, func(name string) bool {
-		return crds[name] != nil && install.Convertible(crds[name]).PreserveUnknownFields
-	})
+	list := append(install.Refused(o.ClusterServiceVersion, crds),
+		install.Taken(o.Spec.APIServiceDefinitions.Owned, crds)...)
 	if _, err := (fit.Cluster{}).MinKube(o.Spec.MinKubeVersion); err != nil {
 		list = append(list, install.Problem{Field: "spec.minKubeVersion", Message: err.Error(),
 			Reason: v1alpha1.CSVReasonRequirementsNotMet})
@@ -403,6 +402,32 @@ func (j *judge) conversions(p Pair) {
 			j.addAt(p.New, RuleConversion, level, crd, "spec.conversion", "%s", gap.Why)
 		}
 	}
+}
+
+// shipped finds CRDs of the newer release that no API server serves, and ClusterRoles that it writes over those of the
+// cluster. A play of the whole cluster finds the former, too.
+func (j *judge) shipped(p Pair) {
+	objects, before := olm.CRDs(shipped(p.New, j.New)), byName(j.live, j.before)
+	key := func(f findings.Finding) string { return f.Rule + f.Object }
+	was, now := fit.NamesTaken(before), fit.NamesTaken(append(before, byName(objects)...))
+	if now = append(now, fit.DefaultRoles(p.New.Bundle)...); p.Old != nil {
+		was = append(was, fit.DefaultRoles(p.Old.Bundle)...)
+	}
+	known := lists.Set(was, key)
+	for _, f := range now {
+		if !known[key(f)] && (f.Rule != fit.RuleNames.ID || !j.Played && !j.Phases) {
+			j.found = append(j.found, Consequence{Rule: f.Rule, Operator: p.New.Name, Severity: f.Level, File: f.File,
+				Line: f.Line, Message: "ships " + f.Object + ": " + f.Message})
+		}
+	}
+}
+
+// byName returns the objects of maps, those of the first map first.
+func byName(maps ...map[string]*manifest.Object) (list []*manifest.Object) {
+	for _, of := range maps {
+		list = append(list, lists.Map(lists.Keys(of), func(name string) *manifest.Object { return of[name] })...)
+	}
+	return list
 }
 
 // unconverted returns why nothing converts a CRD; nil too if nobody asks yet.

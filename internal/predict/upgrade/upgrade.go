@@ -107,6 +107,7 @@ func (u Upgrade) Findings(ctx context.Context) ([]Consequence, error) {
 		j.notServed(p)
 		j.path(p)
 		j.conversions(p)
+		j.shipped(p)
 		j.refused(p)
 		if err := j.objects(ctx, p); err != nil {
 			return nil, err
@@ -234,4 +235,4 @@ var (
 // Rules explains the findings.
 var Rules = []findings.Rule{RuleAPIRequired, RuleInstallMode, RuleCRDOwner, RulePath, RuleSameName, RuleLost,
 	RuleNotServed, RuleStored, RuleCRDSafety, RuleRefused, RuleDefinition, RuleAccount, RuleConversion,
-	RuleObjectsUnfit}
+	RuleObjectsUnfit, fit.RuleNames, fit.RuleDefaultRole}

@@ -18,7 +18,8 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-const ruleKubernetes = "api-server"
+// RuleAPIServer is the id of the rule about what the API server refuses.
+const RuleAPIServer = "api-server"
 
 // refusedWrites returns what the API server refuses of a bundle: of what it ships, and of what OLM makes of its CSV, at
 // the field of the CSV. What is known of a place already is left out.
@@ -55,7 +56,7 @@ func refusedWrites(ctx context.Context, o Options, b *bundle.Bundle, known []Fin
 			if i >= len(shipped) {
 				at, field = b.CSVObject, madeFrom(b.CSV, objects[i], field)
 			}
-			f := finding(ruleKubernetes, findings.Error, at.Errorf(field, "%s refuses %s: %s",
+			f := finding(RuleAPIServer, findings.Error, at.Errorf(field, "%s refuses %s: %s",
 				writes.Who(o.Cluster.Kube), objects[i].Identity(), cause.Message))
 			if !said[place(f)] {
 				list = append(list, f)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -31,6 +32,7 @@ const (
 	ruleRoleMissing = "role-missing"
 	ruleNetwork     = "network-cut-off"
 	ruleCatalog     = "catalog-refuses"
+	ruleSlip        = "rule-grants-nothing"
 )
 
 // somewhere stands for the namespace of an installation, which may be any.
@@ -85,6 +87,82 @@ func inVain(b *bundle.Bundle) (list []Finding, err error) {
 		}
 	}
 	return list, nil
+}
+
+// specialVerbs are those that Kubernetes asks about beside rbac.Verbs.
+var specialVerbs = []string{"use", "bind", "escalate", "impersonate", "approve", "sign", "attest"}
+
+// slips reports words of rules that nothing in a cluster has: a group with a version or called core, a kind in place
+// of its resource, a verb that is nearly one of Kubernetes'.
+func slips(b *bundle.Bundle) (list []Finding, err error) {
+	own := slices.Collect(maps.Values(olm.DefinedKinds(b.Shipped())))
+	look := func(o *manifest.Object, at string, rules []rbacv1.PolicyRule) {
+		for k, r := range rules {
+			for field, words := range map[string][]string{"apiGroups": r.APIGroups, "resources": r.Resources,
+				"verbs": r.Verbs} {
+				for i, word := range words {
+					if tip := slip(r, field, word, own); tip != "" {
+						e := o.Errorf(fmt.Sprintf("%srules[%d].%s[%d]", at, k, field, i), "nothing in a cluster has "+
+							"%q: the rule grants nothing of it", word)
+						list = append(list, finding(ruleSlip, findings.Warning, e.With(tip)))
+					}
+				}
+			}
+		}
+	}
+	spec := b.CSV.Spec.InstallStrategy.StrategySpec
+	for name, permissions := range map[string][]v1alpha1.StrategyDeploymentPermissions{
+		"permissions": spec.Permissions, "clusterPermissions": spec.ClusterPermissions} {
+		for i, p := range permissions {
+			look(b.CSVObject, fmt.Sprintf("spec.install.spec.%s[%d].", name, i), p.Rules)
+		}
+	}
+	for _, o := range b.Others {
+		var role rbacv1.ClusterRole // a Role has a part of its fields
+		if install.GroupOf(o) == rbacv1.GroupName && (o.Kind == rbac.KindRole || o.Kind == rbac.KindClusterRole) {
+			if _, err := o.Into(&role); err != nil {
+				return nil, err
+			}
+			look(o, "", role.Rules)
+		}
+	}
+	return list, nil
+}
+
+// slip returns what a word of a rule was meant to be, if nothing has it as it is; "" if something may.
+func slip(r rbacv1.PolicyRule, field, word string, own []olm.Kind) string {
+	switch meant, _, versioned := strings.Cut(word, "/"); {
+	case word == rbac.All:
+	case field == "verbs":
+		known := slices.Concat(rbac.Verbs, specialVerbs)
+		if !slices.Contains(known, word) && (len(word) > 4 || slices.Contains(known, strings.ToLower(word))) {
+			return text.DidYouMean(word, known)
+		}
+	case field == "apiGroups" && (versioned || meant == "core" || meant == "v1"):
+		if meant == "core" || meant == "v1" { // the core group has no name
+			meant = ""
+		}
+		return fmt.Sprintf("did you mean %q?", meant)
+	case field == "resources":
+		return kindMeant(r.APIGroups, meant, own)
+	}
+	return ""
+}
+
+// kindMeant returns the resource of a kind that is named in its place. What other groups have is not known.
+func kindMeant(groups []string, name string, own []olm.Kind) (tip string) {
+	for _, group := range groups {
+		kinds := append(olm.Kinds(group), lists.Filter(own, func(k olm.Kind) bool { return k.Group == group })...)
+		if len(kinds) == 0 || slices.ContainsFunc(kinds, func(k olm.Kind) bool { return k.Plural == name }) {
+			return ""
+		}
+		for _, k := range kinds {
+			if strings.EqualFold(k.Name, name) {
+				tip = fmt.Sprintf("did you mean %s?", k.Plural)
+			}
+		}
+	}
+	return tip
 }
 
 // bindings reports bindings of the bundle that give its accounts nothing. OLM puts RoleBindings into the namespace of

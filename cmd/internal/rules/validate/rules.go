@@ -26,7 +26,7 @@ func Rules() []findings.Rule {
 var rules = []findings.Rule{
 	{ID: ruleRefused, Text: "olmgen refuses the bundle, as OLM or the API server does"},
 
-	{ID: ruleKubernetes,
+	{ID: RuleAPIServer,
 		Text: "the API server refuses an object that the bundle ships, or that OLM makes of its CSV: " +
 			"Kubernetes' own code says so"},
 	{ID: ruleChannels,
@@ -36,13 +36,13 @@ var rules = []findings.Rule{
 	{ID: ruleSkipRange, Text: "olm.skipRange is not a range of versions"},
 	{ID: ruleCSVSchema,
 		Text: "the schema of OLM's CRD rejects the ClusterServiceVersion, so OLM cannot install it"},
-	{ID: ruleReplacesSelf, Text: "spec.replaces names the ClusterServiceVersion itself"},
+	{ID: ruleReplacesSelf, Text: "spec.replaces or spec.skips names the ClusterServiceVersion itself"},
 
 	{ID: bundle.WarnAggregatedRules,
 		Text: "a shipped ClusterRole has an aggregationRule and rules: the cluster sets the rules, so " +
 			"server-side apply conflicts"},
 	{ID: ruleOwnedVersion, Text: "the CSV does not name the version in which objects of an owned API are stored"},
-	fit.RuleNotServed,
+	fit.RuleNotServed, fit.RuleNames, fit.RuleDefaultRole,
 	{ID: ruleStoredWithout,
 		Text: "a field of a served version of an owned API is not in the storage version, and no webhook converts",
 		Help: "The API server drops it when an object is written (apiextensions-apiserver: " +
@@ -56,6 +56,7 @@ var rules = []findings.Rule{
 	{ID: bundle.WarnDuplicateKey, Text: "a mapping key occurs twice; the last one counts"},
 	{ID: bundle.WarnForeignSubject, Text: "a shipped binding has a subject in another namespace"},
 	{ID: ruleInVain, Text: "permissions on cluster-scoped resources, which a Role in a namespace does not grant"},
+	{ID: ruleSlip, Text: "a rule of permissions names a group, a resource or a verb that nothing has"},
 	{ID: ruleRoleMissing, Text: "a shipped RoleBinding names a Role that the bundle does not have"},
 	{ID: fit.RuleConversion.ID,
 		Text: "a CRD names a Service for conversion, or a Certificate for its CA, that nobody has"},

@@ -31,6 +31,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/cmd/internal/beside"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
@@ -115,13 +116,22 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 		list = append(list, finding(ruleReplacesSelf, findings.Error, b.CSVObject.Errorf("spec.replaces",
 			"it replaces itself: OLM asks for such a release again and again, or ignores the field")))
 	}
+	if i := slices.Index(b.CSV.Spec.Skips, b.CSV.Name); i >= 0 {
+		list = append(list, finding(ruleReplacesSelf, findings.Error, b.CSVObject.Errorf(fmt.Sprintf("spec.skips[%d]",
+			i), "it skips itself: it is the head of no channel, and opm refuses a catalog with a channel that has "+
+			"none")))
+	}
 	refused := refusals(src, b)
 	list = append(list, refused...)
 	operator := operatorOf(b)
 	list = slices.Concat(list, dependencyFindings(src.FS, b), ownedVersions(b), cutOff(b),
 		publication(src, b, o.Catalogs), fit.Conversions(operator), fit.NotServed(operator), storedWithout(ctx, b),
 		webhooks(b))
-	for _, ask := range []func(*bundle.Bundle) ([]Finding, error){inVain, bindings} {
+	for _, f := range append(fit.NamesTaken(operator.Shipped), fit.DefaultRoles(operator.Shipped)...) {
+		f.Object = ""
+		list = append(list, f)
+	}
+	for _, ask := range []func(*bundle.Bundle) ([]Finding, error){inVain, bindings, slips} {
 		found, err := ask(b)
 		if err != nil {
 			found = []Finding{refusal(err)}
@@ -175,16 +185,25 @@ func Fit(b *bundle.Bundle, form fit.Form, c fit.Cluster) (list []Finding, verdic
 	return list, v.Finding(form, c)
 }
 
-// ofOPM returns why no catalog serves a bundle. That of a catalog is served.
+// ofOPM returns why no catalog serves a bundle, or why OLM cannot read what it depends on. That of a catalog is served.
 func ofOPM(ctx context.Context, src *source.Source, b *bundle.Bundle) (list []Finding) {
 	if src.Kind == source.KindCatalog {
 		return nil
 	}
 	fields := map[string]string{"version": "spec.version", "image": ""}
-	for _, f := range catalog.OfBundles(ctx, map[string]*bundle.Bundle{".": b}).Faults() {
+	c := catalog.OfBundles(ctx, map[string]*bundle.Bundle{".": b})
+	for _, f := range c.Faults() {
 		if field, asked := fields[f.Rule]; asked {
 			list = append(list, finding(ruleCatalog, findings.Error,
 				b.CSVObject.Errorf(field, "opm serves no catalog that has the bundle: %s", f.Text)))
+		}
+	}
+	at := lists.Find(b.CatalogProperties(), func(p bundle.Property) bool { return p.Type == olm.PropertyConstraint })
+	for _, f := range resolve.Validate(c) { // of the other dependencies each is checked by its fields
+		if why, found := strings.CutPrefix(f.Message, olm.PropertyConstraint+": "); found {
+			list = append(list, Finding{Rule: ruleDependencies, Level: findings.Error, File: at.File, Line: at.Line,
+				Message: "OLM cannot read the " + olm.PropertyConstraint + ", and resolves nothing in a namespace " +
+					"where the bundle is a candidate: " + why})
 		}
 	}
 	return list

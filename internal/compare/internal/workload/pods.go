@@ -57,7 +57,7 @@ var podRules = []Rule{
 		func(c *change.Change) bool { return c.New != "" && !danger.Restricted(c.New) }, findings.Warning,
 		"OpenShift admits its pods by these SecurityContextConstraints")},
 	{field(`\.automountServiceAccountToken$`), change.Account, nil},
-	{field(`\.serviceAccount(Name)?$`), change.Account, given(findings.Warning,
+	{field(`\.serviceAccount(Name)?$`), change.Account, always(findings.Warning,
 		"its pods have the permissions of another account")},
 	{field(`(ontainers\[[^\]]*\]\.image|\.env\[RELATED_IMAGE_[^\]]*\]\.value|volumes\[[^\]]*\]\.image\.reference)$`),
 		change.Image, Moved},
