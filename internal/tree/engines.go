@@ -46,6 +46,7 @@ type target struct {
 	namespace   string // that objects without one get
 	// namespaceAt is the field of by that has it.
 	namespaceAt string
+	creates     bool           // Argo CD makes the namespace first
 	chart       *release       // if the directory has a chart; nil: it cannot be one
 	plain       *plainOptions  // how Argo CD reads a directory of manifests; nil for Flux
 	postBuild   *substitutions // nil for none
@@ -126,6 +127,7 @@ func (x *explorer) applicationTargets(o *manifest.Object, app string, spec map[s
 	here := name == "" && server == "" || name == "in-cluster" ||
 		strings.TrimSuffix(server, "/") == "https://kubernetes.default.svc"
 	namespace := known(olm.Text(destination["namespace"]))
+	creates := slices.Contains(texts(olm.Mapping(spec["syncPolicy"])["syncOptions"]), "CreateNamespace=true")
 	sources := map[string]map[string]any{at + ".source": olm.Mapping(spec["source"])}
 	refs := map[string]string{}
 	for i, s := range olm.Items(spec["sources"]) {
@@ -140,7 +142,7 @@ func (x *explorer) applicationTargets(o *manifest.Object, app string, spec map[s
 		}
 		if t != nil {
 			t.elsewhere, t.destination = !here, known(cmp.Or(name, strings.TrimPrefix(server, "https://")))
-			t.namespace, t.namespaceAt = namespace, at+".destination.namespace"
+			t.namespace, t.namespaceAt, t.creates = namespace, at+".destination.namespace", creates
 			list = append(list, *t)
 		}
 	}

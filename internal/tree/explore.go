@@ -2,8 +2,10 @@ package tree
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -28,10 +30,13 @@ type node struct {
 	files     []string // that an unknown one is built of, absolute
 	templated []*manifest.Error
 
-	later  *kustomization.Kustomization // that is the same in another tree, and waits
+	k      *kustomization.Kustomization // nil for none
+	later  bool                         // it is the same in another tree, and waits
 	beside string                       // what it is built of beside files, if these are the same there
 	target target                       // that waits, or that is not there
 	absent bool                         // the directory of the target is not there
+	argo   bool                         // Argo CD applies it
+	makes  []string                     // namespaces that Argo CD makes for it
 	placed [][]*manifest.Object         // objects, where they are of several clusters
 
 	asked    bool             // a path of Read
@@ -65,6 +70,7 @@ type explorer struct {
 	said     map[string]bool // what is not known
 	variants map[string]int  // roots of a directory
 	byName   map[named][]*manifest.Object
+	unclear  map[*manifest.Object]bool // objects of engines: it is not known all that they apply
 
 	substituted *budget.Meter // what variables make
 
@@ -80,15 +86,30 @@ const (
 )
 
 // explore builds the kustomizations, and what the objects of GitOps engines in them and in plain manifests apply.
-func (a *applied) explore(t *Tree, plain []*manifest.Object) *explorer {
-	x := &explorer{applied: a, tree: t, plain: plain, byKey: map[nodeKey]*node{}, replaced: map[string]bool{},
+func (a *applied) explore() *explorer {
+	for without := map[string]bool{}; ; {
+		x := a.exploreWithout(without)
+		n := len(without)
+		if maps.Copy(without, x.unlisted()); len(without) == n || x.tooMany != nil {
+			return x
+		}
+	}
+}
+
+// exploreWithout is explore, which does not read objects for engines in some files.
+func (a *applied) exploreWithout(files map[string]bool) *explorer {
+	t := *a.tree
+	t.Templated = slices.Clip(t.Templated)
+	x := &explorer{applied: a, tree: &t, plain: a.plain, byKey: map[nodeKey]*node{}, replaced: map[string]bool{},
 		substituted: budget.NewMeter(budget.Tree), taken: map[string]bool{}, said: map[string]bool{},
 		variants: map[string]int{}, byName: map[named][]*manifest.Object{}, compared: map[string]fileState{},
-		built: map[string][]*manifest.Object{}, here: map[string]bool{}}
-	x.defined(plain)
+		built: map[string][]*manifest.Object{}, here: map[string]bool{}, unclear: map[*manifest.Object]bool{}}
+	plain := lists.Filter(a.plain, func(o *manifest.Object) bool { return !files[o.File] && !a.isDropped(o.File) })
 	x.keep(plain)
 	for _, k := range a.roots {
-		x.build(nodeKey{k: k, dir: k.Dir}, target{}, nil).asked = a.asked[k]
+		if !a.isDropped(a.name(k.Dir)) {
+			x.build(nodeKey{k: k, dir: k.Dir}, target{}, nil).asked = a.asked[k]
+		}
 		a.step(len(a.roots))
 	}
 	for _, o := range plain {
@@ -116,6 +137,15 @@ func (x *explorer) follow(o *manifest.Object, parent *node) {
 		return
 	}
 	targets, unknown := x.targetsOf(o)
+	for _, e := range unknown {
+		if !errors.Is(e, errTwice) {
+			x.unclear[o] = true
+		}
+		if !x.said[e.Error()] && (errors.Is(e, errRefused) || errors.Is(e, errTwice)) {
+			x.said[e.Error()] = true
+			x.nodes = append(x.nodes, &node{name: o.File, by: o, unknown: e, clusters: []string{x.clusterOf(o)}})
+		}
+	}
 	x.say(unknown...)
 	for _, t := range targets {
 		if x.followed++; x.followed > maxRoots {
@@ -124,17 +154,25 @@ func (x *explorer) follow(o *manifest.Object, parent *node) {
 		}
 		n := x.apply(t, parent)
 		n.by = cmp.Or(n.by, o)
+		if n.argo = n.argo || t.plain != nil; t.creates {
+			n.makes = append(n.makes, t.namespace)
+		}
 		switch {
 		case t.elsewhere && t.destination != "":
 			n.clusters = append(n.clusters, x.label(t.destination))
 		case t.elsewhere:
 		case parent == nil:
-			cluster, _ := x.clusterDir(path.Dir(o.File))
-			n.clusters = append(n.clusters, cluster)
+			n.clusters = append(n.clusters, x.clusterOf(o))
 		case parent != n:
 			n.parents = append(n.parents, parent)
 		}
 	}
+}
+
+// clusterOf returns the cluster of a manifest.
+func (x *explorer) clusterOf(o *manifest.Object) string {
+	cluster, _ := x.clusterDir(path.Dir(o.File))
+	return cluster
 }
 
 // apply returns the root of a target.
@@ -171,6 +209,7 @@ func (x *explorer) lacks(n *node) bool {
 	t, in := n.target, n.target.repository()
 	if !x.here[in] && (x.options.Like == nil || !x.options.Like.explored.here[in]) {
 		x.say(x.repos.Missing(t.by.Errorf(t.field, "the path is not in this repository"), t.address))
+		x.unclear[t.by] = true
 		return false
 	}
 	rel, _ := filepath.Rel(x.top, t.dir)
@@ -226,7 +265,7 @@ func (x *explorer) build(key nodeKey, t target, from *node) *node {
 	if n, ok := x.byKey[key]; ok {
 		return n
 	}
-	n := &node{dir: key.dir, name: x.name(key.dir), from: from}
+	n := &node{dir: key.dir, name: x.name(key.dir), k: key.k, from: from}
 	if key.k != nil {
 		n.bases = lists.Map(key.k.Bases, x.name)
 	}
@@ -243,14 +282,14 @@ func (x *explorer) build(key nodeKey, t target, from *node) *node {
 		return n
 	}
 	if x.compare(n, key.k, t) {
-		n.later, n.target = key.k, t
+		n.later, n.target = true, t
 		return n
 	}
 	objects, err := x.objects(n, key, t)
 	if err == nil && t.postBuild != nil {
 		objects, err = t.postBuild.apply(objects, t.postBuild.settle(x), x.substituted)
 	}
-	x.made(n, key.k, t.withNamespace(objects), err)
+	x.made(n, t.withNamespace(objects), err)
 	return n
 }
 
@@ -347,13 +386,16 @@ func (x *explorer) keep(objects []*manifest.Object) {
 func (x *explorer) holder(group, kind string, by *manifest.Object, namespace, name string) *manifest.Object {
 	namespace = cmp.Or(namespace, by.Namespace)
 	all, near := map[manifest.Place]*manifest.Object{}, map[manifest.Place]*manifest.Object{}
-	in, _ := x.clusterDir(path.Dir(by.File))
+	in, shared := x.clusterDir(path.Dir(by.File))
 	x.late(name)
 	for _, o := range x.byName[named{group, kind, name}] {
 		if o.Namespace == namespace || o.Namespace == "" || namespace == "" {
 			at := manifest.Place{File: o.File, Line: o.Line}
-			all[at] = o
-			if dir, ok := x.clusterDir(path.Dir(o.File)); ok && dir == in {
+			dir, ok := x.clusterDir(path.Dir(o.File))
+			if !ok || !shared || dir == in { // else it is of another cluster
+				all[at] = o
+			}
+			if ok && dir == in {
 				near[at] = o
 			}
 		}
@@ -409,7 +451,8 @@ func (x *explorer) list(t *Tree) (list []Root) {
 		}
 		for _, c := range x.clustersOf(n) {
 			root := Root{Name: n.name, Objects: n.objects, Unknown: n.unknown, Cluster: c, dir: n.dir,
-				bases: n.bases, files: n.files, by: n.by, node: n}
+				bases: n.bases, files: n.files, by: n.by, node: n,
+				unsynced: n.unsynced()}
 			for i, part := range n.placed {
 				if root.Objects = part; i == len(n.placed)-1 {
 					break
