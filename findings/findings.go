@@ -64,6 +64,9 @@ type Finding struct {
 	// Path locates the file for the user: the source and the file in it. If empty, File does.
 	Path string `json:"-"`
 
+	// Clusters are those in which it is, one a line, where a tree has several; otherwise empty.
+	Clusters string `json:"-"`
+
 	// Flow is nil, or leads from the place of the finding to what it is about. SARIF has it as a code flow.
 	Flow *Flow `json:"-"`
 }
@@ -201,6 +204,7 @@ type entry struct {
 	Rule        string `json:"rule"` // this and the following fields are for readers
 	File        string `json:"file"`
 	Message     string `json:"message"`
+	Cluster     string `json:"cluster,omitempty"` // that has the finding; empty: any
 }
 
 type baselineFile struct {
@@ -214,7 +218,10 @@ const baselineVersion = 1
 func NewBaseline(list []Finding) *Baseline {
 	b := &Baseline{}
 	for i, print := range Fingerprints(list) {
-		b.entries = append(b.entries, entry{print, list[i].Rule, list[i].path(), list[i].Description()})
+		f := list[i]
+		for cluster := range strings.SplitSeq(f.Clusters, "\n") {
+			b.entries = append(b.entries, entry{print, f.Rule, f.path(), f.Description(), cluster})
+		}
 	}
 	return b
 }
@@ -268,19 +275,32 @@ func undecoded(err error) string {
 }
 
 // Apply returns the findings that the baseline does not have, and its entries without one, as "file: message [rule]".
+// It has a finding of several clusters if it has it for each of them.
 func (b *Baseline) Apply(list []Finding) (fresh []Finding, stale []string) {
-	known := lists.Set(b.entries, func(e entry) string { return e.Fingerprint })
-	found := map[string]bool{}
+	known, found := map[string][]string{}, map[string]string{} // the clusters, by fingerprints
+	for _, e := range b.entries {
+		known[e.Fingerprint] = append(known[e.Fingerprint], e.Cluster)
+	}
 	for i, print := range Fingerprints(list) {
-		found[print] = true
-		if !known[print] {
+		in := strings.Split(list[i].Clusters, "\n")
+		found[print] = list[i].Clusters
+		if slices.ContainsFunc(in, func(cluster string) bool {
+			return cluster != "" && !slices.Contains(known[print], cluster) && !slices.Contains(known[print], "")
+		}) || known[print] == nil {
 			fresh = append(fresh, list[i])
 		}
 	}
 	for _, e := range b.entries {
-		if !found[e.Fingerprint] {
-			stale = append(stale, text.Printable(fmt.Sprintf("%s: %s [%s]", e.File, e.Message, e.Rule)))
+		clusters, is := found[e.Fingerprint]
+		in := strings.Split(clusters, "\n")
+		if is && (clusters == "" || e.Cluster == "" || slices.Contains(in, e.Cluster)) {
+			continue
 		}
+		said := fmt.Sprintf("%s: %s [%s]", e.File, e.Message, e.Rule)
+		if e.Cluster != "" {
+			said += " in " + e.Cluster
+		}
+		stale = append(stale, text.Printable(said))
 	}
 	return fresh, stale
 }

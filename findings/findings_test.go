@@ -106,6 +106,31 @@ func TestBaseline(t *testing.T) {
 	}
 }
 
+// A finding that several clusters have is known if it is known of each, and of a baseline without clusters in any.
+func TestBaselineOfClusters(t *testing.T) {
+	in := func(clusters string) []findings.Finding {
+		f := list()[0]
+		f.Clusters = clusters
+		return []findings.Finding{f}
+	}
+	for _, c := range []struct {
+		before, now  string
+		fresh, stale int
+	}{
+		{"dev", "dev", 0, 0},
+		{"dev", "dev\nprod", 1, 0},
+		{"dev", "prod", 1, 1},
+		{"dev\nprod", "prod", 0, 1},
+		{"", "dev\nprod", 0, 0},
+		{"dev\nprod", "", 0, 0},
+	} {
+		fresh, stale := findings.NewBaseline(in(c.before)).Apply(in(c.now))
+		if len(fresh) != c.fresh || len(stale) != c.stale {
+			t.Errorf("%q, then %q: %d new, and %d stale", c.before, c.now, len(fresh), len(stale))
+		}
+	}
+}
+
 func TestBaselineRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"":               "not a baseline: the file is empty",

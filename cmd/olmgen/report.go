@@ -65,6 +65,9 @@ func (f *reportFlags) known(cmd *cobra.Command, list []findings.Finding, all boo
 		return nil, &manifest.Error{File: f.baseline, Msg: err.Error(), Tip: hint}
 	}
 	fresh, stale := b.Apply(list)
+	if n := len(list) - len(fresh); n > 0 {
+		tell(cmd, "%s leaves out %s", f.baseline, text.Count(n, "finding"))
+	}
 	for i, s := range stale {
 		tip := ""
 		if i == len(stale)-1 {

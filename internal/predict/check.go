@@ -369,6 +369,9 @@ func (c *prediction) fault(e *manifest.Error, o *manifest.Object) {
 }
 
 func (c *prediction) skipped(t *tree.Tree) {
+	for _, e := range t.Unsynced {
+		c.report(ruleUnsynced, findings.Warning, e, "")
+	}
 	for _, s := range t.Skipped {
 		c.findings = append(c.findings,
 			findings.Finding{Rule: ruleSkipped.ID, Level: findings.Note, File: s.Path, Message: "not read: " + s.Why})

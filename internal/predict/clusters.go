@@ -73,6 +73,7 @@ func CheckClusters(ctx context.Context, t *tree.Tree, options func(*tree.Tree) O
 		}
 		for _, f := range r.Findings {
 			if f.Rule != ruleNothing.ID { // it is said of the whole tree
+				f.Clusters = c.Rel
 				found = append(found, inCluster{f, c.Name})
 			}
 		}
@@ -252,6 +253,8 @@ func folded(all []inCluster) (list []findings.Finding) {
 			also = fmt.Sprintf("the same in %s; ", text.Count(clusters-1, "other cluster"))
 		}
 		x.Hint = strings.TrimSuffix(also+x.Hint, "; ")
+		names := lists.Map(same, func(x inCluster) string { return x.Clusters })
+		x.Clusters = strings.Join(lists.SortedUnique(names), "\n")
 		list = append(list, x)
 	}
 	return list

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -35,6 +36,24 @@ type generation struct {
 	*explorer
 	by      *manifest.Object
 	goStyle bool // its templates are Go templates
+	strict  bool // a parameter that is missing is an error
+}
+
+// Why Argo CD does not do what an ApplicationSet says.
+var (
+	// errRefused: it generates nothing, and keeps the Applications that there are
+	// (applicationset/controllers/applicationset_controller.go, Reconcile).
+	errRefused = errors.New("the ApplicationSet cannot be generated")
+	// errTwice: it leaves out these Applications (validateGeneratedApplications there).
+	errTwice   = errors.New("two Applications of an ApplicationSet have one name")
+	errMissing = errors.New("the generators do not make") // a parameter
+)
+
+// refused returns why Argo CD generates nothing.
+func (g generation) refused(field, format string, args ...any) *manifest.Error {
+	e := g.by.Errorf(field, "Argo CD generates no Application of the set: "+format, args...)
+	e.Err = errRefused
+	return e
 }
 
 const (
@@ -44,7 +63,9 @@ const (
 
 // applicationSet returns what the Applications of an ApplicationSet apply.
 func (x *explorer) applicationSet(o *manifest.Object, spec map[string]any) (list []target, unknown []*manifest.Error) {
-	g := generation{x, o, spec["goTemplate"] == true}
+	g := generation{x, o, spec["goTemplate"] == true,
+		slices.Contains(texts(spec["goTemplateOptions"]), "missingkey=error")}
+	named := map[string]bool{}
 	for i, item := range olm.Items(spec["generators"]) {
 		sets, err := g.generate(fmt.Sprintf("spec.generators[%d]", i), item)
 		if err != nil {
@@ -62,6 +83,13 @@ func (x *explorer) applicationSet(o *manifest.Object, spec map[string]any) (list
 				continue
 			}
 			name := olm.Text(olm.Mapping(app["metadata"])["name"])
+			if named[name] && name != "" && !isTemplate(name) {
+				twice := o.Errorf("spec.template.metadata.name", "two Applications are %s: Argo CD updates none", name)
+				twice.Err = errTwice
+				unknown = append(unknown, twice)
+				continue
+			}
+			named[name] = true
 			targets, why := x.applicationTargets(o, name, olm.Mapping(app["spec"]), "spec.template.spec")
 			list, unknown = append(list, targets...), append(unknown, why...)
 		}
@@ -73,7 +101,7 @@ func (x *explorer) applicationSet(o *manifest.Object, spec map[string]any) (list
 func (g generation) application(p parameters, template map[string]any, patch string) (map[string]any, *manifest.Error) {
 	filled, err := g.fill(p, template)
 	if err != nil {
-		return nil, g.by.Errorf("spec.template", "%s", err)
+		return nil, g.unfilled(p, "spec.template", err)
 	}
 	app := olm.Mapping(filled)
 	if patch, err = g.text(p, patch); err == nil && patch != "" {
@@ -84,9 +112,17 @@ func (g generation) application(p parameters, template map[string]any, patch str
 		app = merged(app, olm.Mapping(over), true)
 	}
 	if err != nil {
-		return nil, g.by.Errorf("spec.templatePatch", "%s", err)
+		return nil, g.unfilled(p, "spec.templatePatch", err)
 	}
 	return app, nil
+}
+
+// unfilled returns why parameters do not fill a field.
+func (g generation) unfilled(p parameters, field string, err error) *manifest.Error {
+	if g.strict && !p.open && errors.Is(err, errMissing) {
+		return g.refused(field, "%s", err)
+	}
+	return g.by.Errorf(field, "%s", err)
 }
 
 func (g generation) parse(text string) (any, error) {
@@ -137,7 +173,7 @@ func (g generation) list(at string, of map[string]any) ([]parameters, *manifest.
 // matrix has each set of the first generator with each of the second, which may depend on it.
 func (g generation) matrix(at string, generators []any) (sets []parameters, err *manifest.Error) {
 	if len(generators) != 2 {
-		return nil, g.by.Errorf(at, "Argo CD refuses a matrix without two generators")
+		return nil, g.refused(at, "a matrix has two generators")
 	}
 	first, err := g.generate(at+".generators[0]", generators[0])
 	for _, a := range first {
@@ -173,7 +209,7 @@ func (g generation) merge(at string, of map[string]any) (sets []parameters, err 
 			n, ok := where[key]
 			switch {
 			case i == 0 && ok:
-				return nil, g.by.Errorf(at, "Argo CD refuses sets with the same mergeKeys")
+				return nil, g.refused(at, "sets have the same mergeKeys")
 			case i == 0:
 				where[key], sets = len(sets), append(sets, p)
 			case ok:
@@ -188,7 +224,7 @@ func (g generation) merge(at string, of map[string]any) (sets []parameters, err 
 func (g generation) addValues(at string, p parameters, of map[string]any) *manifest.Error {
 	filled, err := g.fill(p, olm.Mapping(of["values"]))
 	if err != nil {
-		return g.by.Errorf(at+".values", "%s", err)
+		return g.unfilled(p, at+".values", err)
 	}
 	p.values["values"] = filled
 	return nil
@@ -237,7 +273,11 @@ func (g generation) git(at string, of map[string]any) (sets []parameters, err *m
 			add(e.rel, "", set(nil))
 		case !e.dir && len(patterns) > 0 && matcher.Match(strings.Split(e.rel, "/"), false):
 			found, bad := g.fileParameters(filepath.Join(top, filepath.FromSlash(e.rel)))
-			if bad != nil {
+			switch {
+			case bad == nil:
+			case manifest.AboutOf(bad) == nil && !errors.Is(bad, manifest.ErrNotHere):
+				err = cmp.Or(err, g.refused(at+".files", "%s", bad))
+			default:
 				err = cmp.Or(err, g.by.Errorf(at+".files", "%s", bad))
 			}
 			for _, v := range found {
@@ -323,8 +363,8 @@ var (
 	goAction = lazy.Regexp(`\{\{ *(?:index +)?\.([\w.]+)(?: +([0-9]+))? *\}\}`)
 )
 
-// value returns the text of a parameter, and of an item of it; false if there is none.
-func (p parameters) value(name, item string) (string, bool) {
+// get returns a parameter, or an item of it; nil if there is none.
+func (p parameters) get(name, item string) any {
 	var v any = p.values
 	for key := range strings.SplitSeq(strings.Trim(name+"."+item, "."), ".") {
 		if i, err := strconv.Atoi(key); err == nil && i < len(olm.Items(v)) {
@@ -333,6 +373,12 @@ func (p parameters) value(name, item string) (string, bool) {
 			v = olm.Mapping(v)[key]
 		}
 	}
+	return v
+}
+
+// value returns the text of a parameter, and of an item of it; false if there is none.
+func (p parameters) value(name, item string) (string, bool) {
+	v := p.get(name, item)
 	return fmt.Sprint(v), v != nil && olm.Mapping(v) == nil && olm.Items(v) == nil
 }
 
@@ -379,7 +425,10 @@ func (g generation) text(p parameters, s string) (string, error) {
 		case ok:
 			return v
 		case g.goStyle:
-			unknown = fmt.Errorf("the generators do not make %s", found)
+			unknown = fmt.Errorf("%s is no text", found)
+			if p.get(m[1], m[2]) == nil {
+				unknown = fmt.Errorf("%w %s", errMissing, found)
+			}
 		}
 		return found
 	}), unknown

@@ -334,15 +334,15 @@ func (a *applied) rendered(file string) bool {
 }
 
 // defined has charts know the APIs that CustomResourceDefinitions of the tree define.
-func (x *explorer) defined(objects []*manifest.Object) {
+func (a *applied) defined(objects []*manifest.Object) {
 	for _, o := range objects {
-		if x.charts == nil || !olm.IsCRD(o.Group(), o.Kind) {
+		if a.charts == nil || !olm.IsCRD(o.Group(), o.Kind) {
 			continue
 		}
 		k, _ := olm.DefinedKind(o)
 		for _, v := range olm.ServedVersions(o) {
 			version := k.Group + "/" + v
-			x.charts.APIVersions = append(x.charts.APIVersions, version, version+"/"+k.Name)
+			a.charts.APIVersions = append(a.charts.APIVersions, version, version+"/"+k.Name)
 		}
 	}
 }

@@ -317,6 +317,8 @@ type Cluster struct {
 	Roots   int
 	Objects []*manifest.Object // of all roots: world.Counted says which of two of one name count
 	Hidden  []world.Duplicate  // those that a later one of their root takes the place of
+
+	unsynced []*manifest.Error
 }
 
 // Clusters returns the clusters of a tree with at least one root that could be built, in the order of their roots. What
@@ -336,6 +338,7 @@ func (t *Tree) Clusters(like *Tree) (list []Cluster) {
 		}
 		for _, r := range roots {
 			c.Objects, c.Hidden = append(c.Objects, r.Objects...), append(c.Hidden, r.Hidden...)
+			c.unsynced = append(c.unsynced, r.unsynced...)
 		}
 		list = append(list, c)
 	}

@@ -48,6 +48,7 @@ type target struct {
 	namespace   string // that objects without one get
 	// namespaceAt is the field of by that has it.
 	namespaceAt string
+	creates     bool           // Argo CD makes the namespace first
 	chart       *release       // if the directory has a chart; nil: it cannot be one
 	plain       *plainOptions  // how Argo CD reads a directory of manifests; nil for Flux
 	postBuild   *substitutions // nil for none
@@ -130,6 +131,7 @@ func (x *explorer) applicationTargets(o *manifest.Object, app string, spec map[s
 	here := name == "" && server == "" || name == "in-cluster" ||
 		strings.TrimSuffix(server, "/") == "https://kubernetes.default.svc"
 	namespace := known(olm.Text(destination["namespace"]))
+	creates := slices.Contains(texts(olm.Mapping(spec["syncPolicy"])["syncOptions"]), "CreateNamespace=true")
 	sources := map[string]map[string]any{at + ".source": olm.Mapping(spec["source"])}
 	refs := map[string]string{}
 	for i, s := range olm.Items(spec["sources"]) {
@@ -144,7 +146,7 @@ func (x *explorer) applicationTargets(o *manifest.Object, app string, spec map[s
 		}
 		if t != nil {
 			t.elsewhere, t.destination = !here, known(cmp.Or(name, strings.TrimPrefix(server, "https://")))
-			t.namespace, t.namespaceAt = namespace, at+".destination.namespace"
+			t.namespace, t.namespaceAt, t.creates = namespace, at+".destination.namespace", creates
 			list = append(list, *t)
 		}
 	}
@@ -393,7 +395,7 @@ func (x *explorer) await() {
 		}
 		for _, n := range x.nodes {
 			if seen[self(h)] && n.by == h.o {
-				n.objects, n.later = nil, nil
+				n.objects, n.later = nil, false
 				n.unknown = h.o.Errorf("spec.dependsOn", "%s waits for itself: Flux never applies it", h.o.Identity())
 			}
 		}

@@ -2,8 +2,10 @@ package tree
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -28,10 +30,13 @@ type node struct {
 	files     []string // that an unknown one is built of, absolute
 	templated []*manifest.Error
 
-	later  *kustomization.Kustomization // that is the same in another tree, and waits
+	k      *kustomization.Kustomization // nil for none
+	later  bool                         // it is the same in another tree, and waits
 	beside string                       // what it is built of beside files, if these are the same there
 	target target                       // that waits, or that is not there
 	absent bool                         // the directory of the target is not there
+	argo   bool                         // Argo CD applies it
+	makes  []string                     // namespaces that Argo CD makes for it
 	placed [][]*manifest.Object         // objects, where they are of several clusters
 
 	asked    bool             // a path of Read
@@ -71,11 +76,12 @@ type explorer struct {
 	said     map[string]bool // what is not known
 	variants map[string]int  // roots of a directory
 	byName   map[named][]held
-	next     int                     // of nodes: its objects are to be followed
-	parent   *node                   // whose objects are followed
-	orphans  []held                  // objects of engines that are followed if no engine applies them
-	reached  map[manifest.Place]bool // those that one does
-	acted    []held                  // objects of engines that were followed
+	next     int                       // of nodes: its objects are to be followed
+	parent   *node                     // whose objects are followed
+	orphans  []held                    // objects of engines that are followed if no engine applies them
+	reached  map[manifest.Place]bool   // those that one does
+	acted    []held                    // objects of engines that were followed
+	unclear  map[*manifest.Object]bool // objects of engines: it is not known all that they apply
 
 	substituted *budget.Meter                 // what variables make
 	open        map[*manifest.Object][]string // objects of engines with a variable whose value is not known
@@ -92,16 +98,32 @@ const (
 )
 
 // explore builds the kustomizations, and what the objects of GitOps engines in them and in plain manifests apply.
-func (a *applied) explore(t *Tree, plain []*manifest.Object) *explorer {
-	x := &explorer{applied: a, tree: t, plain: plain, byKey: map[nodeKey]*node{}, replaced: map[string]bool{},
+func (a *applied) explore() *explorer {
+	for without := map[string]bool{}; ; {
+		x := a.exploreWithout(without)
+		n := len(without)
+		if maps.Copy(without, x.unlisted()); len(without) == n || x.tooMany != nil {
+			return x
+		}
+	}
+}
+
+// exploreWithout is explore, which does not read objects for engines in some files.
+func (a *applied) exploreWithout(files map[string]bool) *explorer {
+	t := *a.tree
+	t.Templated = slices.Clip(t.Templated)
+	x := &explorer{applied: a, tree: &t, plain: a.plain, byKey: map[nodeKey]*node{}, replaced: map[string]bool{},
 		substituted: budget.NewMeter(budget.Tree), taken: map[string]bool{}, said: map[string]bool{},
 		variants: map[string]int{}, byName: map[named][]held{}, compared: map[string]fileState{},
 		built: map[string][]*manifest.Object{}, here: map[string]bool{}, reached: map[manifest.Place]bool{},
-		open: map[*manifest.Object][]string{}}
+		open: map[*manifest.Object][]string{}, unclear: map[*manifest.Object]bool{}}
+	plain := lists.Filter(a.plain, func(o *manifest.Object) bool { return !files[o.File] && !a.isDropped(o.File) })
 	x.defined(plain)
 	x.keep(nil, plain)
 	for _, k := range a.roots {
-		x.build(nodeKey{k: k, dir: k.Dir}, target{}, nil).asked = a.asked[k]
+		if !a.isDropped(a.name(k.Dir)) {
+			x.build(nodeKey{k: k, dir: k.Dir}, target{}, nil).asked = a.asked[k]
+		}
 		a.step(len(a.roots))
 	}
 	for _, o := range plain {
@@ -202,6 +224,15 @@ func (x *explorer) reach(o *manifest.Object, parent *node) {
 		x.say(o.Errorf("spec.suspend", "Flux changes nothing of %s while it is suspended", o.Identity()))
 	}
 	targets, unknown := x.targetsOf(o)
+	for _, e := range unknown {
+		if !errors.Is(e, errTwice) {
+			x.unclear[o] = true
+		}
+		if !x.said[e.Error()] && (errors.Is(e, errRefused) || errors.Is(e, errTwice)) {
+			x.said[e.Error()] = true
+			x.nodes = append(x.nodes, &node{name: o.File, by: o, unknown: e, clusters: []string{x.clusterOf(o)}})
+		}
+	}
 	x.say(unknown...)
 	for _, t := range targets {
 		if i := slices.IndexFunc(x.open[o], func(v string) bool { return strings.Contains(t.dir, v) }); i >= 0 {
@@ -214,17 +245,25 @@ func (x *explorer) reach(o *manifest.Object, parent *node) {
 		}
 		n := x.apply(t, parent)
 		n.by = cmp.Or(n.by, o)
+		if n.argo = n.argo || t.plain != nil; t.creates {
+			n.makes = append(n.makes, t.namespace)
+		}
 		switch {
 		case t.elsewhere && t.destination != "":
 			n.clusters = append(n.clusters, x.label(t.destination))
 		case t.elsewhere:
 		case parent == nil:
-			cluster, _ := x.clusterDir(path.Dir(o.File))
-			n.clusters = append(n.clusters, cluster)
+			n.clusters = append(n.clusters, x.clusterOf(o))
 		case parent != n:
 			n.parents = append(n.parents, parent)
 		}
 	}
+}
+
+// clusterOf returns the cluster of a manifest.
+func (x *explorer) clusterOf(o *manifest.Object) string {
+	cluster, _ := x.clusterDir(path.Dir(o.File))
+	return cluster
 }
 
 // apply returns the root of a target.
@@ -261,6 +300,7 @@ func (x *explorer) lacks(n *node) bool {
 	t, in := n.target, n.target.repository()
 	if !x.here[in] && (x.options.Like == nil || !x.options.Like.explored.here[in]) {
 		x.say(x.repos.Missing(t.by.Errorf(t.field, "the path is not in this repository"), t.address))
+		x.unclear[t.by] = true
 		return false
 	}
 	rel, _ := filepath.Rel(x.top, t.dir)
@@ -316,7 +356,7 @@ func (x *explorer) build(key nodeKey, t target, from *node) *node {
 	if n, ok := x.byKey[key]; ok {
 		return n
 	}
-	n := &node{dir: key.dir, name: x.name(key.dir), from: from}
+	n := &node{dir: key.dir, name: x.name(key.dir), k: key.k, from: from}
 	if key.k != nil {
 		n.bases = lists.Map(key.k.Bases, x.name)
 	}
@@ -333,7 +373,7 @@ func (x *explorer) build(key nodeKey, t target, from *node) *node {
 		return n
 	}
 	if x.compare(n, key.k, t) {
-		n.later, n.target = key.k, t
+		n.later, n.target = true, t
 		return n
 	}
 	objects, err := x.objects(n, key, t)
@@ -343,7 +383,7 @@ func (x *explorer) build(key nodeKey, t target, from *node) *node {
 	if err == nil {
 		err = cmp.Or(x.unsettled(t, objects), t.refused(objects))
 	}
-	x.made(n, key.k, t.withNamespace(objects), err)
+	x.made(n, t.withNamespace(objects), err)
 	return n
 }
 
@@ -451,13 +491,18 @@ func (x *explorer) homes(h held) []string {
 func (x *explorer) holder(group, kind string, by *manifest.Object, namespace, name string) *manifest.Object {
 	namespace = cmp.Or(namespace, by.Namespace)
 	all, near := map[manifest.Place]*manifest.Object{}, map[manifest.Place]*manifest.Object{}
+	_, shared := x.clusterDir(path.Dir(by.File))
 	x.late(name)
 	in := x.homes(held{by, x.parent})
 	for _, h := range x.byName[named{group, kind, name}] {
 		o := h.o
 		if o.Namespace == namespace || o.Namespace == "" || namespace == "" {
-			all[placeOf(o)] = o // what is filled later wins
-			if lists.Any(slices.Values(x.homes(h)), func(dir string) bool { return slices.Contains(in, dir) }) {
+			_, own := x.clusterDir(path.Dir(o.File))
+			here := lists.Any(slices.Values(x.homes(h)), func(dir string) bool { return slices.Contains(in, dir) })
+			if here || !own || !shared { // else it is of another cluster
+				all[placeOf(o)] = o // what is filled later wins
+			}
+			if here {
 				near[placeOf(o)] = o
 			}
 		}
@@ -513,7 +558,7 @@ func (x *explorer) list(t *Tree) (list []Root) {
 		}
 		for _, c := range x.clustersOf(n) {
 			root := Root{Name: n.name, Objects: n.objects, Unknown: n.unknown, Cluster: c, dir: n.dir,
-				bases: n.bases, files: n.files, by: n.by, node: n}
+				bases: n.bases, files: n.files, by: n.by, node: n, unsynced: n.unsynced()}
 			for up := n.from; up != nil; up = up.from {
 				root.Above = append(root.Above, up.name)
 			}

@@ -71,8 +71,8 @@ func contains(file string, texts []string) bool {
 // late builds the roots that wait and have one of some texts in a file, and reports whether there are any.
 func (x *explorer) late(texts ...string) (any bool) {
 	has := map[string]bool{}
-	for _, n := range lists.Filter(x.nodes, func(n *node) bool { return n.later != nil && len(texts) > 0 }) {
-		if slices.ContainsFunc(x.builder.Closure(n.later), func(file string) bool {
+	for _, n := range lists.Filter(x.nodes, func(n *node) bool { return n.later && len(texts) > 0 }) {
+		if slices.ContainsFunc(x.builder.Closure(n.k), func(file string) bool {
 			if _, known := has[file]; !known {
 				has[file] = contains(file, texts)
 			}
@@ -87,9 +87,9 @@ func (x *explorer) late(texts ...string) (any bool) {
 
 // finish builds a root that waits.
 func (x *explorer) finish(n *node) {
-	objects, err := x.kustomized(n, n.later)
-	x.made(n, n.later, n.target.withNamespace(objects), err)
-	n.later = nil
+	objects, err := x.kustomized(n, n.k)
+	x.made(n, n.target.withNamespace(objects), err)
+	n.later = false
 }
 
 // kustomized returns what a kustomization builds, or what it has built in the other tree if that was read before.
@@ -120,10 +120,10 @@ func (x *explorer) kustomized(n *node, k *kustomization.Kustomization) ([]*manif
 	}), nil
 }
 
-// made notes what a root applies. k may be nil.
-func (x *explorer) made(n *node, k *kustomization.Kustomization, objects []*manifest.Object, err error) {
+// made notes what a root applies.
+func (x *explorer) made(n *node, objects []*manifest.Object, err error) {
 	if err != nil {
-		n.unknown, n.files = (&manifest.Object{File: n.name}).AsError(err), x.filesOf(k, n.dir)
+		n.unknown, n.files = (&manifest.Object{File: n.name}).AsError(err), x.filesOf(n.k, n.dir)
 		return
 	}
 	if n.beside != "" {
@@ -136,8 +136,10 @@ func (x *explorer) made(n *node, k *kustomization.Kustomization, objects []*mani
 
 // Settle builds the roots of two trees that wait, if they are in one cluster with what differs: its outcome depends on
 // them. It also builds those that have one of some texts in a file. The others have the same objects in both trees, and
-// stay without them. A directory of plain manifests that is a root in one tree is one in the other.
+// stay without them. A directory of plain manifests that is a root in one tree is one in the other. What an engine or a
+// kustomization applies in one tree, and nothing in the other, is not applied there.
 func Settle(old, now *Tree, texts ...string) {
+	drop(old, now)
 	part(old, now)
 	trees := []*Tree{old, now}
 	for _, t := range trees {
@@ -196,7 +198,7 @@ func part(old, now *Tree) {
 // Waits reports whether a root waits for Settle.
 func (t *Tree) Waits() bool { return slices.ContainsFunc(t.Roots, Root.waits) }
 
-func (r Root) waits() bool { return r.node != nil && r.node.later != nil }
+func (r Root) waits() bool { return r.node != nil && r.node.later }
 
 // byCluster returns the roots that are built, or wait, by their clusters.
 func (t *Tree) byCluster(like *Tree) map[string][]Root {

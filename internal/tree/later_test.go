@@ -64,6 +64,7 @@ func TestSettleOfRandomTrees(t *testing.T) {
 		a, b := readPair(t, old, now)
 		tree.Settle(a, b)
 		wantOld, wantNow := readAlone(t, old), readAlone(t, now)
+		tree.Settle(wantOld, wantNow) // none waits, but one says what is applied in the other
 		was, is := clusters(a, b), clusters(b, a)
 		wantWas, wantIs := clusters(wantOld, wantNow), clusters(wantNow, wantOld)
 		if got, want := slices.Sorted(maps.Keys(is)), slices.Sorted(maps.Keys(wantIs)); !slices.Equal(got, want) {
@@ -79,6 +80,111 @@ func TestSettleOfRandomTrees(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What a kustomization or an engine applies in one tree, and nothing in the other one, is not applied there, whatever it
+// looks like. What leaves nothing to say who applied it before is as it was.
+func TestDropped(t *testing.T) {
+	kustomization := func(resources string) string { return "resources: [" + resources + "]\n" }
+	set := func(more string) string {
+		return "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: set}\n" +
+			"spec:\n  goTemplate: true\n" + more + "  generators: [{git: {repoURL: r, files: [{path: 'config/*.json'}]}}]\n  template:\n" +
+			"    metadata: {name: 'app-{{.name}}'}\n    spec: {destination: {name: '{{.name}}'}, " +
+			"source: {repoURL: r, path: 'overlays/{{.name}}'}}\n"
+	}
+	strict := "  goTemplateOptions: [missingkey=error]\n"
+	applications := func() map[string]string {
+		return map[string]string{"base/kustomization.yaml": kustomization("cm.yaml"),
+			"base/cm.yaml":                  configMap("x", "0"),
+			"overlays/a/kustomization.yaml": kustomization("../../base"), "config/a.json": `{"name": "a"}`,
+			"overlays/b/kustomization.yaml": kustomization("../../base"), "config/b.json": `{"name": "b"}`,
+			"sets/set.yaml": set(strict)}
+	}
+	flux := func() map[string]string {
+		files := map[string]string{"infra/kustomization.yaml": kustomization("cm.yaml"),
+			"infra/cm.yaml": strings.Replace(configMap(`"${name}"`, "0"), "{name", "{namespace: f, name", 1)}
+		for _, c := range []string{"a", "b"} {
+			files["clusters/"+c+"/kustomization.yaml"] = kustomization("ks.yaml, vars.yaml, sync.yaml")
+			files["clusters/"+c+"/ks.yaml"] = fluxKustomization("infra", "infra",
+				"  postBuild: {substituteFrom: [{kind: ConfigMap, name: vars}]}\n")
+			files["clusters/"+c+"/vars.yaml"] = strings.NewReplacer("{name", "{namespace: f, name", "x:", "name: "+c+", x:").Replace(configMap("vars", "0"))
+			files["clusters/"+c+"/sync.yaml"] = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\n" +
+				"metadata: {name: source, namespace: f}\nspec: {url: https://example.com/repo}\n---\n" +
+				fluxKustomization("flux-system", "clusters/"+c, "")
+		}
+		return files
+	}
+	with := func(files func() map[string]string, name, text string) func() map[string]string {
+		return func() map[string]string {
+			all := files()
+			if all[name] = text; text == "" {
+				delete(all, name)
+			}
+			return all
+		}
+	}
+	part := func(resources ...string) func() map[string]string {
+		files := map[string]string{"ops/x.yaml": configMap("x", "0"), "ops/z.yaml": configMap("z", "0")}
+		if len(resources) > 0 {
+			files["ops/kustomization.yaml"] = kustomization(strings.Join(resources, ", "))
+		}
+		return func() map[string]string { return files }
+	}
+	cluster, without := "clusters/b/kustomization.yaml", kustomization("vars.yaml, sync.yaml")
+	for name, c := range map[string]struct {
+		old, now   func() map[string]string
+		gone, made string
+	}{
+		"nothing":                     {applications, applications, "", ""},
+		"a cluster leaves":            {applications, with(applications, "config/b.json", ""), "b: x", ""},
+		"a cluster joins":             {with(applications, "config/b.json", ""), applications, "", "b: x"},
+		"the set is deleted":          {applications, with(applications, "sets/set.yaml", ""), ".: set; a: x; b: x", ""},
+		"nobody knows who was before": {with(applications, "sets/set.yaml", ""), applications, "", ".: set"},
+		"the set finds nothing": {applications,
+			with(applications, "sets/set.yaml", strings.Replace(set(strict), "*", "no", 1)),
+			"a: x; b: x", ""},
+		"two of one name":    {applications, with(applications, "config/b.json", `{"name": "a"}`), "b: x", ""},
+		"the set is refused": {applications, with(applications, "config/b.json", `{"nam": "b"}`), "", ""},
+		"the set is not read": {applications,
+			with(applications, "sets/set.yaml", strings.Replace(set(""), "git", "scm", 1)), "", ""},
+		"an object leaves": {flux, with(flux, cluster, without), "clusters/b: b infra", ""},
+		"an object comes":  {with(flux, cluster, without), flux, "", "clusters/b: b infra"},
+		"a list lacks an object": {with(flux, cluster, ""), with(flux, cluster, without),
+			"clusters/b: b infra", ""},
+		"variables leave": {flux, with(flux, cluster, kustomization("ks.yaml, sync.yaml")),
+			"clusters/b: b vars", "clusters/b: ${name}"},
+		"a plain list":         {part("x.yaml", "z.yaml"), part("x.yaml"), "ops: z", ""},
+		"a plain list is new":  {part("x.yaml"), part("x.yaml", "z.yaml"), "", "ops: z"},
+		"a list is not needed": {part("x.yaml", "z.yaml"), part(), "ops: x z", ".: x z"},
+	} {
+		a, b := readPair(t, writeTree(t, c.old()), writeTree(t, c.now()))
+		tree.Settle(a, b)
+		if gone, made := only(a, b), only(b, a); gone != c.gone || made != c.made {
+			t.Errorf("%s: gone %q, made %q; want %q, %q", name, gone, made, c.gone, c.made)
+		}
+	}
+}
+
+// only returns the names of the objects that a tree has, and another one has not in the same cluster.
+func only(t, other *tree.Tree) string {
+	in := map[string][]string{}
+	for _, c := range other.Clusters(t) {
+		in[c.Rel] = lists.Map(c.Objects, func(o *manifest.Object) string { return o.Name })
+	}
+	var out []string
+	for _, c := range t.Clusters(other) {
+		objects := lists.Filter(c.Objects, func(o *manifest.Object) bool { return !slices.Contains(in[c.Rel], o.Name) })
+		if len(objects) > 0 {
+			out = append(out, c.Rel+": "+named(objects))
+		}
+	}
+	return strings.Join(lists.SortedUnique(out), "; ")
+}
+
+func fluxKustomization(name, dir, more string) string {
+	return "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n" +
+		"metadata: {name: " + name + ", namespace: f}\n" +
+		"spec:\n  path: " + dir + "\n  sourceRef: {kind: GitRepository, name: source}\n" + more
 }
 
 func clusters(t, like *tree.Tree) map[string]string {

@@ -41,6 +41,8 @@ type Root struct {
 	bases []string         // the directories that it builds on, in messages
 	below bool             // its directory is in that of its cluster, or is it
 
+	unsynced []*manifest.Error // see Tree.Unsynced
+
 	placed bool  // policies make it, in the clusters of a placement
 	node   *node // nil for plain manifests
 }
@@ -67,6 +69,15 @@ type applied struct {
 	unused     []string // components that nothing builds on
 
 	parted map[string]bool // directories that are roots of plain manifests in a tree to compare with, relative
+
+	tree    *Tree              // without what is applied
+	plain   []*manifest.Object // of the files that no kustomization names
+	dropped map[string]bool    // files and directories that only a tree to compare with applies, relative
+}
+
+func (a *applied) isDropped(name string) bool {
+	rel, _ := (&Tree{paths: a.names}).Rel(name)
+	return a.dropped[rel]
 }
 
 type given struct{ name, real, in string } // in: in the repository, or empty
@@ -75,7 +86,8 @@ type given struct{ name, real, in string } // in: in the repository, or empty
 func apply(ctx context.Context, files []file, paths []string, o Options) *applied {
 	a := &applied{options: o, asked: map[*kustomization.Kustomization]bool{}, reached: map[string]bool{},
 		found: map[string]string{}, repos: repos.New(o.Repos), entries: map[string][]entry{},
-		step: func(total int) { watch.Step(ctx, "building kustomizations", total) }}
+		dropped: map[string]bool{},
+		step:    func(total int) { watch.Step(ctx, "building kustomizations", total) }}
 	a.repos.Give = o.RepoOption
 	for _, p := range paths {
 		if real, err := realPath(p); err == nil && p != Stdin {
@@ -257,10 +269,11 @@ func (a *applied) complete(t *Tree) error {
 	for _, p := range a.paths[:min(len(a.paths), 1)] {
 		t.base = p.real
 	}
-	plain := t.Objects
-	t.Objects = nil
 	read := *t
-	x := a.explore(&read, plain)
+	read.Objects = nil
+	a.tree, a.plain = &read, t.Objects
+	a.defined(a.plain)
+	x := a.explore()
 	if x.tooMany != nil {
 		x.tooMany.Tip = "read fewer directories at once"
 		return x.tooMany
@@ -276,6 +289,18 @@ func (x *explorer) assemble() *Tree {
 	t.explored = x
 	t.Faults, t.Skipped, t.Templated = slices.Clone(t.Faults), slices.Clone(t.Skipped), slices.Clip(t.Templated)
 	t.Charts, t.Addresses = a.chartsOf(), a.repos.Named()
+	plain = lists.Filter(plain, func(o *manifest.Object) bool {
+		gone := a.isDropped(o.File) && !x.taken[o.File]
+		if gone {
+			t.Unapplied = append(t.Unapplied, o.File)
+		}
+		return !gone
+	})
+	for _, k := range a.roots {
+		if a.isDropped(a.name(k.Dir)) {
+			t.Unapplied = append(t.Unapplied, k.Name)
+		}
+	}
 	if a.charts != nil {
 		t.Templated = append(append(t.Templated, a.charts.Random...), a.builder.Unsaid...)
 	}
@@ -518,7 +543,7 @@ func relative(base, name string) (rel string, below bool) {
 
 // Of returns the tree of one cluster: what is known of all files stays with the first.
 func (t *Tree) Of(c Cluster, first bool) *Tree {
-	out := &Tree{paths: t.paths, Objects: c.Objects,
+	out := &Tree{paths: t.paths, Objects: c.Objects, Unsynced: c.unsynced,
 		Roots: []Root{{Name: c.Name, Cluster: c.Name, Objects: c.Objects, Hidden: c.Hidden}}}
 	if first {
 		out.Skipped, out.Faults, out.Failed, out.Strays, out.Files = t.Skipped, t.Faults, t.Failed, t.Strays, t.Files

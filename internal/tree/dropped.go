@@ -1,0 +1,132 @@
+package tree
+
+import (
+	"errors"
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/world"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// unlisted returns files with objects that engines read, beside those of a kustomization that an engine applies, or
+// that lists such objects: it leaves these out, so nothing applies them. One that applies the directory itself counts:
+// it is there before the kustomization is.
+func (x *explorer) unlisted() map[string]bool {
+	files, dirs := map[string]bool{}, map[string]bool{}
+	for _, n := range x.nodes {
+		if n.k != nil && !x.options.All && (n.by != nil || slices.ContainsFunc(n.objects, isOfEngine)) {
+			for _, file := range x.builder.Closure(n.k) {
+				dirs[path.Dir(x.name(file))] = true
+			}
+		}
+	}
+	for _, o := range x.plain {
+		read := isOfEngine(o) || o.Group() == "" && o.Kind == "ConfigMap"
+		if read && dirs[path.Dir(o.File)] && !x.taken[o.File] {
+			files[o.File] = true
+		}
+	}
+	for _, n := range x.nodes {
+		if n.by != nil {
+			if _, below := relative(n.name, n.by.File); below {
+				delete(files, n.by.File)
+			}
+		}
+	}
+	return files
+}
+
+// drop takes out of two trees what a kustomization or an engine applies in the other one, and nothing in this one:
+// nothing applies it, whatever it looks like.
+func drop(old, now *Tree) {
+	for more := true; more; {
+		inOld, inNow := old.droppedFrom(now, false), now.droppedFrom(old, true)
+		more = old.without(inOld)
+		more = now.without(inNow) || more
+	}
+}
+
+// without reads a tree without files and directories, and reports whether it had some of them.
+func (t *Tree) without(names map[string]bool) bool {
+	a := t.explored.applied
+	had := len(a.dropped)
+	if maps.Copy(a.dropped, names); len(a.dropped) == had {
+		return false
+	}
+	*t = *a.explore().assemble()
+	return true
+}
+
+// droppedFrom returns the files and directories, relative, that another tree applies, and this one no more. What an
+// engine applies there was not applied before by something unknown, unless the older tree has nothing of engines.
+func (t *Tree) droppedFrom(other *Tree, newer bool) map[string]bool {
+	x, names := t.explored, map[string]bool{}
+	if x.options.All {
+		return names
+	}
+	here, plain := map[string]*node{}, map[string]bool{}
+	engines := newer
+	for _, n := range x.nodes {
+		rel, _ := t.Rel(n.name)
+		if here[rel] == nil || n.by != nil {
+			here[rel] = n
+		}
+		engines = engines || n.by != nil
+	}
+	for _, o := range x.plain {
+		if rel, below := t.Rel(o.File); below && !x.taken[o.File] {
+			plain[rel] = true
+		}
+	}
+	unclear, was := t.unclear(), other.unclear()
+	for key := range unclear {
+		engines = engines && was[key] // else it may be what applies the rest
+	}
+	for _, n := range other.explored.nodes {
+		rel, below := other.Rel(n.name)
+		own, engine := here[rel], n.by != nil && engines && !unclear[other.keyOf(n.by)]
+		if !below || own == nil && !engine {
+			continue
+		}
+		if engine && own != nil && own.by == nil && !own.asked {
+			names[rel] = true
+		}
+		for _, file := range other.explored.appliedBy(n) {
+			if rel, _ := other.Rel(file); plain[rel] {
+				names[rel] = true
+			}
+		}
+	}
+	return names
+}
+
+// appliedBy returns the files of a root, in messages.
+func (x *explorer) appliedBy(n *node) []string {
+	if n.k != nil {
+		return lists.Map(x.builder.Closure(n.k), x.name)
+	}
+	return lists.Map(n.objects, func(o *manifest.Object) string { return o.File })
+}
+
+// keyOf is what an object of an engine has in common with itself in another tree.
+func (t *Tree) keyOf(o *manifest.Object) string {
+	rel, _ := t.Rel(o.File)
+	return rel + " " + world.Key(o, "")
+}
+
+// unclear returns the objects of engines of which it is not known all that they apply.
+func (t *Tree) unclear() map[string]bool {
+	keys := map[string]bool{}
+	for o := range t.explored.unclear {
+		keys[t.keyOf(o)] = true
+	}
+	for _, n := range t.explored.nodes {
+		if n.by != nil && n.unknown != nil && !errors.Is(n.unknown, errTwice) {
+			keys[t.keyOf(n.by)] = true
+		}
+	}
+	return keys
+}

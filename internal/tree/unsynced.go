@@ -1,0 +1,78 @@
+package tree
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Annotations with which Argo CD orders what it applies (argoproj/argo-cd: gitops-engine/pkg/sync/common/types.go).
+const (
+	argoHook = "argocd.argoproj.io/hook"
+	argoWave = "argocd.argoproj.io/sync-wave"
+)
+
+// turn is when Argo CD applies an object: its phase and its wave, which end before the next one begins
+// (gitops-engine/pkg/sync/sync_tasks.go).
+type turn struct{ phase, wave int }
+
+func (t turn) before(u turn) bool {
+	return cmp.Or(cmp.Compare(t.phase, u.phase), cmp.Compare(t.wave, u.wave)) < 0
+}
+
+// turnOf returns when Argo CD applies an object; false if it leaves it out, or if helm's hooks say when.
+func turnOf(o *manifest.Object) (t turn, known bool) {
+	annotations := olm.Mapping(olm.Get(o, "metadata", "annotations"))
+	hooks := strings.Split(strings.ReplaceAll(olm.Text(annotations[argoHook]), " ", ""), ",")
+	switch {
+	case slices.Contains(hooks, "PreSync"):
+		t.phase = -1
+	case hooks[0] != "" && !slices.Contains(hooks, "Sync"):
+		t.phase = 1
+	}
+	t.wave, _ = strconv.Atoi(olm.Text(annotations[argoWave])) // what is no number is none
+	return t, !skips(o) && annotations["helm.sh/hook"] == nil
+}
+
+// skips reports whether Argo CD applies an object never.
+func skips(o *manifest.Object) bool {
+	return olm.Text(olm.Get(o, "metadata", "annotations", argoHook)) == "Skip"
+}
+
+// unsynced returns which objects of OLM an Application leaves out, and which Namespaces it would make after what is in
+// them. Of a Namespace that the Application makes before all else, the order does not matter.
+func (n *node) unsynced() (list []*manifest.Error) {
+	if !n.argo {
+		return nil
+	}
+	first := map[string]*manifest.Object{} // of the objects in a namespace
+	for _, o := range n.objects {
+		if skips(o) && (o.Group() == olm.Group || o.Group() == olm.GroupV1) {
+			list = append(list, o.Errorf("", "%s: Argo CD never applies it, because of %s: Skip",
+				o.Identity(), argoHook))
+		}
+		was, is := first[o.Namespace]
+		if at, known := turnOf(o); known && o.Namespace != "" {
+			if before, _ := turnOf(cmp.Or(was, o)); !is || at.before(before) {
+				first[o.Namespace] = o
+			}
+		}
+	}
+	for _, o := range n.objects {
+		in := first[o.Name]
+		if o.Group() != "" || o.Kind != "Namespace" || in == nil || slices.Contains(n.makes, o.Name) {
+			continue
+		}
+		at, known := turnOf(o)
+		if before, _ := turnOf(in); known && before.before(at) {
+			list = append(list, o.Errorf("", "%s: on a new cluster Argo CD does not come to it: "+
+				"it first applies %s, which is in it, and fails", o.Identity(), in.Identity()).
+				With("give it an earlier "+argoWave))
+		}
+	}
+	return list
+}
