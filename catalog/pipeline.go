@@ -402,6 +402,18 @@ func (t *template) basic(ctx context.Context, entries []json.RawMessage) (*Packa
 			p.locate(head.Schema, head.Name, docs[0], fmt.Sprintf("entries[%d]", i))
 		}
 	}
+	if err := t.fill(p, imaged); err != nil {
+		return nil, err
+	}
+	if len(p.Bundles) > images {
+		return nil, fmt.Errorf("its channels have %s, and it names %s", text.Count(len(p.Bundles), "bundle"),
+			text.Count(images, "image"))
+	}
+	return p, nil
+}
+
+// fill adds the bundles that the channels of a package name, and those of images.
+func (t *template) fill(p *Package, imaged map[string]*Bundle) error {
 	for _, ch := range p.Channels {
 		for _, e := range ch.Entries {
 			if p.Bundle(e.Name) != nil {
@@ -409,7 +421,7 @@ func (t *template) basic(ctx context.Context, entries []json.RawMessage) (*Packa
 			}
 			b := cmp.Or(imaged[e.Name], t.named(e.Name))
 			if b == nil {
-				return nil, p.unknown(e.Name)
+				return p.unknown(e.Name)
 			}
 			p.add(b)
 		}
@@ -419,11 +431,7 @@ func (t *template) basic(ctx context.Context, entries []json.RawMessage) (*Packa
 			p.add(imaged[name])
 		}
 	}
-	if len(p.Bundles) > images {
-		return nil, fmt.Errorf("its channels have %s, and it names %s", text.Count(len(p.Bundles), "bundle"),
-			text.Count(images, "image"))
-	}
-	return p, nil
+	return nil
 }
 
 // locate sets the lines of a document that is a field of a template.

@@ -48,8 +48,8 @@ func (t *template) semver(s *semverTemplate) (*Package, error) {
 	}
 	prefer := cmp.Or(s.DefaultChannelTypePreference, kinds[len(kinds)-1])
 	if !slices.Contains(kinds, prefer) {
-		return nil, fmt.Errorf("defaultChannelTypePreference is %q, and the template makes %s channels: opm refuses it", prefer,
-			strings.Join(kinds, " and "))
+		return nil, fmt.Errorf("defaultChannelTypePreference is %q, and the template makes %s channels: opm refuses it",
+			prefer, strings.Join(kinds, " and "))
 	}
 	p := &Package{Place: t.place(), Declared: true}
 	if len(t.known) > 0 {

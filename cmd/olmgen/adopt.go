@@ -322,8 +322,8 @@ func harmful(plan *adopt.Plan) error {
 	case lost != "":
 		return &foundError{"the plan takes rights away: the comparison has " + lost}
 	case misfits > 0:
-		return &foundError{"the plan applies " + text.Count(misfits, "CRD") + " that custom resources do not fit: the " +
-			"comparison lists their fields"}
+		return &foundError{"the plan applies " + text.Count(misfits, "CRD") + " that custom resources do not fit: " +
+			"the comparison lists their fields"}
 	case restarts > 0:
 		return &foundError{"the plan restarts the pods of " + text.Count(restarts, "Deployment") +
 			": the comparison lists why"}

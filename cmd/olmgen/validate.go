@@ -140,7 +140,8 @@ func (f *validateFlags) rendered(cmd *cobra.Command, d declaration, known []find
 		})
 	}), func(r findings.Finding) findings.Finding {
 		return findings.Finding{Rule: validate.RuleAPIServer, Level: r.Level, Source: d.file,
-			Path: cmp.Or(r.File, d.file), File: r.File, Line: r.Line, Message: r.Object + ", as it is rendered: " + r.Message, Hint: r.Hint}
+			Path: cmp.Or(r.File, d.file), File: r.File, Line: r.Line,
+			Message: r.Object + ", as it is rendered: " + r.Message, Hint: r.Hint}
 	}), err
 }
 

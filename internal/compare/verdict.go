@@ -126,7 +126,8 @@ func (r *Report) conditions() []string {
 	}
 	for _, same := range alike {
 		objects := lists.Map(same, func(c change.Change) string { return text.Brief(c.Object) })
-		out = append(out, fmt.Sprintf("it is all right for %s that %s", text.FirstOf(maxAlike, objects), same[0].Message))
+		out = append(out, fmt.Sprintf("it is all right for %s that %s", text.FirstOf(maxAlike, objects),
+			same[0].Message))
 	}
 	return out
 }

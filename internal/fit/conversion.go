@@ -30,8 +30,8 @@ var RuleAccount = findings.Rule{ID: bundle.WarnUnknownAccount,
 	Help: "Source: Kubernetes, plugin/pkg/admission/serviceaccount/admission.go."}
 
 // RuleNotServed is about an operator that OLM v0 never installs. Findings leaves it out: a bundle that has it is wrong.
-var RuleNotServed = findings.Rule{ID: "api-not-served", Text: "owns a version that its CRD does not serve, or an APIService " +
-	"in a version that one does",
+var RuleNotServed = findings.Rule{ID: "api-not-served",
+	Text: "owns a version that its CRD does not serve, or an APIService in a version that one does",
 	Help: "The CSV stays Pending with RequirementsNotMet, or fails with OwnerConflict (OLM: " +
 		"pkg/controller/operators/olm/requirements.go; pkg/controller/install/apiservice.go)."}
 

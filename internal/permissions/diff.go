@@ -54,7 +54,8 @@ func Compare(old, now *Report, owner func(Subject) Subject) Diff {
 	}
 	d.Facts = c.facts(d.Permissions)
 	for n, f := range d.Facts {
-		d.Facts[n].Before = !slices.ContainsFunc(lists.Unique(lists.Map(f.Subjects, c.owner)), func(owner Subject) bool {
+		owners := lists.Unique(lists.Map(f.Subjects, c.owner))
+		d.Facts[n].Before = !slices.ContainsFunc(owners, func(owner Subject) bool {
 			before := &Report{Permissions: c.had[owner], scopes: old.scopes}
 			return !had[reached{owner, EveryRight}] && !slices.ContainsFunc(before.Reaches(), f.within)
 		})

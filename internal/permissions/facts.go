@@ -78,12 +78,15 @@ type question struct {
 }
 
 var questions = []question{
-	{ReadsSecrets, "reads all Secrets of %s%s", "reads Secrets of %s%s, only %s", "read every Secret", "read Secrets, only "},
+	{ReadsSecrets, "reads all Secrets of %s%s", "reads Secrets of %s%s, only %s", "read every Secret",
+		"read Secrets, only "},
 	{WritesRBAC, "writes RBAC in %s%s", "writes RBAC in %s%s, only of %s", "write RBAC", "write RBAC, only of "},
 	{RunsInPods, "runs in pods of %s%s", "runs in pods of %s%s, only of %s", "start or enter pods",
 		"start or enter pods, only of "},
-	{Impersonates, "impersonates in %s%s", "impersonates in %s%s, only of %s", "act as others", "act as others, only of "},
-	{ReachesNodes, "reaches nodes of %s%s", "reaches nodes of %s%s, only by %s", "reach nodes", "reach nodes, only by "},
+	{Impersonates, "impersonates in %s%s", "impersonates in %s%s, only of %s", "act as others",
+		"act as others, only of "},
+	{ReachesNodes, "reaches nodes of %s%s", "reaches nodes of %s%s, only by %s", "reach nodes",
+		"reach nodes, only by "},
 	{Installs, "installs operators in %s%s", "installs operators in %s%s, only by %s", "install operators",
 		"install operators, only by "},
 	{ChangesAPIs, "changes webhooks and CRDs of %s%s", "changes webhooks and CRDs of %s%s, only of %s",

@@ -41,8 +41,8 @@ type Plan struct {
 	Refused  []string // objects that the API server refuses to apply
 	Lost     []string // rights that somebody loses, a line for each subject and place
 
-	// Known are the restarts, lost rights and misfits that the report of the comparison names. The check of the step about
-	// reviewing has them as its baseline, so that it fails for everything else.
+	// Known are the restarts, lost rights and misfits that the report of the comparison names. The check of the step
+	// about reviewing has them as its baseline, so that it fails for everything else.
 	Known []findings.Finding
 }
 

@@ -305,7 +305,8 @@ func (r *ContentReader) Catalogs(ctx context.Context, values []string) (c predic
 		}
 		if parsed.Global && c.Global != "" && c.Global != parsed.Namespace {
 			return c, &ContentError{fmt.Sprintf("%s and %s cannot both be the global namespace", c.Global,
-				parsed.Namespace), "leave out \",global\": a cluster has the one that its CatalogSources and Subscriptions name"}
+				parsed.Namespace), "leave out \",global\": a cluster has the one that its CatalogSources and " +
+				"Subscriptions name"}
 		}
 		if parsed.Global {
 			c.Global = parsed.Namespace

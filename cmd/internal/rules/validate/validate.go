@@ -106,23 +106,8 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 	if src.Kind != source.KindCatalog { // there the catalog has the channels
 		list = append(list, channelFindings(b)...)
 	}
-	if text := b.CSV.Annotations[olm.AnnotationSkipRange]; text != "" { // an empty one is none (alpha/model, validate)
-		if _, err := semver.ParseRange(text); err != nil {
-			list = append(list, finding(ruleSkipRange, findings.Error, b.CSVObject.Errorf(
-				`metadata.annotations["`+olm.AnnotationSkipRange+`"]`, "%q is not a range of versions: %v", text, err)))
-		}
-	}
-	if b.CSV.Spec.Replaces == b.CSV.Name {
-		list = append(list, finding(ruleReplacesSelf, findings.Error, b.CSVObject.Errorf("spec.replaces",
-			"it replaces itself: OLM asks for such a release again and again, or ignores the field")))
-	}
-	if i := slices.Index(b.CSV.Spec.Skips, b.CSV.Name); i >= 0 {
-		list = append(list, finding(ruleReplacesSelf, findings.Error, b.CSVObject.Errorf(fmt.Sprintf("spec.skips[%d]",
-			i), "it skips itself: it is the head of no channel, and opm refuses a catalog with a channel that has "+
-			"none")))
-	}
 	refused := refusals(src, b)
-	list = append(list, refused...)
+	list = slices.Concat(list, upgradeFindings(b), refused)
 	operator := operatorOf(b)
 	list = slices.Concat(list, dependencyFindings(src.FS, b), ownedVersions(b), cutOff(b),
 		publication(src, b, o.Catalogs), fit.Conversions(operator), fit.NotServed(operator), storedWithout(ctx, b),
@@ -168,6 +153,26 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 	}
 	examples, err := exampleFindings(ctx, o.Resources, b, list)
 	return tidy(append(list, examples...)), cmp.Or(err, ctx.Err())
+}
+
+// upgradeFindings is about the fields of a CSV that say what it updates.
+func upgradeFindings(b *bundle.Bundle) (list []Finding) {
+	if text := b.CSV.Annotations[olm.AnnotationSkipRange]; text != "" { // an empty one is none (alpha/model, validate)
+		if _, err := semver.ParseRange(text); err != nil {
+			list = append(list, finding(ruleSkipRange, findings.Error, b.CSVObject.Errorf(
+				`metadata.annotations["`+olm.AnnotationSkipRange+`"]`, "%q is not a range of versions: %v", text, err)))
+		}
+	}
+	if b.CSV.Spec.Replaces == b.CSV.Name {
+		list = append(list, finding(ruleReplacesSelf, findings.Error, b.CSVObject.Errorf("spec.replaces",
+			"it replaces itself: OLM asks for such a release again and again, or ignores the field")))
+	}
+	if i := slices.Index(b.CSV.Spec.Skips, b.CSV.Name); i >= 0 {
+		list = append(list, finding(ruleReplacesSelf, findings.Error, b.CSVObject.Errorf(fmt.Sprintf("spec.skips[%d]",
+			i), "it skips itself: it is the head of no channel, and opm refuses a catalog with a channel that has "+
+			"none")))
+	}
+	return list
 }
 
 func operatorOf(b *bundle.Bundle) fit.Operator {
