@@ -227,7 +227,7 @@ func Parse(of Product, text string) (Release, error) {
 		}
 	}
 	tip := fmt.Sprintf("%s to %s are known", oldest, newest.Number())
-	if of == OpenShift && v.Major == 4 {
+	if of == OpenShift && v.Major == 4 && inOrder(v) < oldest.order {
 		tip += fmt.Sprintf("; name its version of Kubernetes instead, 1.%d", v.Minor+13)
 	}
 	return Release{}, manifest.WithHint(fmt.Errorf("nothing is known of %s %s", of, text), tip)

@@ -145,7 +145,7 @@ func TestParse(t *testing.T) {
 		{versions.OpenShift, "5.0.3", "OpenShift 5.0", ""},
 		{versions.OperatorController, "v1.12", "nothing is known of operator-controller v1.12", "operator-controller v1.0 to v1.11 are known"},
 		{versions.OperatorController, "v0.46", "nothing is known of operator-controller v0.46", "operator-controller v1.0 to v1.11 are known"},
-		{versions.OpenShift, "4.17", "nothing is known of OpenShift 4.17", "OpenShift 4.18 to 5.1 are known"},
+		{versions.OpenShift, "4.17", "nothing is known of OpenShift 4.17", "OpenShift 4.18 to 5.1 are known; name its version of Kubernetes instead, 1.30"},
 		{versions.OpenShift, "4.24", "nothing is known of OpenShift 4.24", "OpenShift 4.18 to 5.1 are known"},
 		{versions.OpenShift, "new", `"new" is not a release of OpenShift`, "write it as 5.1"},
 		{versions.OperatorController, "", `"" is not a release of operator-controller`, "write it as v1.11"},
