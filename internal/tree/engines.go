@@ -373,28 +373,35 @@ func (x *explorer) await() {
 	self := func(h held) dependency {
 		return dependency{strings.Join(x.homes(h), " "), named{h.o.Group(), h.o.Kind, h.o.Name}, h.o.Namespace}
 	}
+	names := map[[2]string][]string{} // by group and kind
+	for of := range x.byName {
+		names[[2]string{of.group, of.kind}] = append(names[[2]string{of.group, of.kind}], of.name)
+	}
 	for _, h := range flux {
 		o, by := h.o, self(h)
 		for _, at := range []string{"spec.sourceRef", "spec.chart.spec.sourceRef", "spec.chartRef"} {
-			x.missing(o, at, dependency{"", named{"source.toolkit.fluxcd.io", "", ""}, o.Namespace},
+			x.missing(names, o, at, dependency{"", named{"source.toolkit.fluxcd.io", "", ""}, o.Namespace},
 				olm.Get(o, strings.Split(at, ".")...))
 		}
 		for i, v := range olm.Items(olm.Get(o, "spec", "dependsOn")) {
-			d := x.missing(o, fmt.Sprintf("spec.dependsOn[%d]", i), by, v)
+			d := x.missing(names, o, fmt.Sprintf("spec.dependsOn[%d]", i), by, v)
 			if olm.Mapping(v)["readyExpr"] == nil {
 				next[by] = append(next[by], d)
 			}
 		}
 	}
 	for _, h := range flux {
-		seen := map[dependency]bool{}
-		for todo := slices.Clone(next[self(h)]); len(todo) > 0; todo = todo[1:] {
+		by, seen := self(h), map[dependency]bool{}
+		for todo := slices.Clone(next[by]); len(todo) > 0 && !seen[by]; todo = todo[1:] {
 			if d := todo[0]; !seen[d] {
 				seen[d], todo = true, append(todo, next[d]...)
 			}
 		}
+		if !seen[by] {
+			continue
+		}
 		for _, n := range x.nodes {
-			if seen[self(h)] && n.by == h.o {
+			if n.by == h.o {
 				n.objects, n.later = nil, false
 				n.unknown = h.o.Errorf("spec.dependsOn", "%s waits for itself: Flux never applies it", h.o.Identity())
 			}
@@ -404,7 +411,8 @@ func (x *explorer) await() {
 
 // missing returns what a reference names, by what it has if the reference does not say it. It says what is not in the
 // tree, which has others of the kind.
-func (x *explorer) missing(o *manifest.Object, at string, d dependency, ref any) dependency {
+func (x *explorer) missing(names map[[2]string][]string, o *manifest.Object, at string, d dependency,
+	ref any) dependency {
 	to := olm.Mapping(ref)
 	d.kind, d.name = cmp.Or(olm.Text(to["kind"]), d.kind), olm.Text(to["name"])
 	d.namespace = cmp.Or(olm.Text(to["namespace"]), d.namespace)
@@ -414,12 +422,9 @@ func (x *explorer) missing(o *manifest.Object, at string, d dependency, ref any)
 	if d.name == "" || slices.ContainsFunc(x.byName[d.named], is) {
 		return d
 	}
-	var others []string
-	for of := range x.byName {
-		if of.group == d.group && of.kind == d.kind && (of.kind != o.Kind || of.name != o.Name) {
-			others = append(others, of.name)
-		}
-	}
+	others := lists.Filter(names[[2]string{d.group, d.kind}], func(name string) bool {
+		return d.kind != o.Kind || name != o.Name
+	})
 	if len(others) > 0 {
 		e := o.Errorf(at+".name", "%s %s/%s is not in the tree: Flux waits for it", d.kind, d.namespace, d.name)
 		if near := text.Nearest(d.name, lists.SortedUnique(others)); near != "" {
