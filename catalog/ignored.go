@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -78,12 +79,14 @@ func unknownFields(schema string, data []byte, at func(field string) Place) (fou
 	return found
 }
 
-// lines returns a function to the place of a field of a document. It reads the document when the function is called.
+// lines returns a function to the place of a field of a document. It reads the document when it is first called.
 func lines(document Place, written []byte) func(field string) Place {
+	read := sync.OnceValues(func() ([]*manifest.Document, error) {
+		return manifest.ReadFile(document.File, written, whole.Limits(budget.CatalogDoc))
+	})
 	return func(field string) Place {
 		at := document
-		docs, err := manifest.ReadFile(at.File, written, whole.Limits(budget.CatalogDoc))
-		if err == nil && len(docs) == 1 {
+		if docs, err := read(); err == nil && len(docs) == 1 {
 			at.Line += docs[0].Errorf(field, "").Line - 1
 		}
 		return at

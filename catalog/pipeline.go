@@ -358,20 +358,21 @@ func (t *template) basic(ctx context.Context, entries []json.RawMessage) (*Packa
 		Schema, Image, Name, Package string
 		Properties, RelatedImages    []any
 	}, len(entries))
+	at := lines(t.place(), t.data)
 	for i, e := range entries {
 		head := &named[i]
 		if err := json.Unmarshal(e, head); err != nil {
 			return nil, err
 		}
 		if head.Schema != olm.SchemaBundle {
-			at := lines(t.place(), t.data)
 			t.ignored = append(t.ignored, unknownFields(head.Schema, e, func(field string) Place {
 				return at(fmt.Sprintf("entries[%d].%s", i, field))
 			})...)
 			documents = append(append(documents, e...), ' ') // all in line 1
 			continue
 		}
-		if images++; head.Image == "" || head.Package != "" || len(head.Properties)+len(head.RelatedImages) > 0 {
+		images++
+		if head.Image == "" || head.Package != "" || len(head.Properties)+len(head.RelatedImages) > 0 {
 			return nil, fmt.Errorf("entries[%d]: opm wants the image of a bundle, and neither package, properties nor "+
 				"relatedImages", i)
 		}

@@ -158,8 +158,8 @@ func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
 	return nil
 }
 
-// leadToAdopt says what compares a dump of a cluster with what a RenderConfig renders to, if that was given: the whole
-// cluster differs from it.
+// leadToAdopt prints what compares a dump of a cluster with what a RenderConfig renders to, if that was given: the
+// whole cluster differs from it.
 func leadToAdopt(cmd *cobra.Command, sides [2]string) {
 	for i, ref := range sides {
 		file := renderedBy(ref)

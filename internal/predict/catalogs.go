@@ -125,14 +125,14 @@ func (c *prediction) resolution(tree *resolve.Cluster, catalogs Catalogs) *resol
 	csvs := lists.Group(c.csvs, func(v *csv) string { return v.Namespace })
 	r := &resolution{prediction: c, catalogs: catalogs.with(tree.CatalogSources), csvs: csvs,
 		subs: map[string][]*world.Subscription{}, known: map[*world.Subscription]bool{}, declared: tree.CatalogSources,
-		named: map[[2]string]*world.Subscription{}}
+		named: map[[2]string]*world.Subscription{}, asked: map[[2]string]bool{}}
 	r.catalogs.Sources = slices.DeleteFunc(r.catalogs.Sources, func(s resolve.Source) bool {
 		return c.disputedSource(s.Namespace, s.Name) != ""
 	})
 	r.findUnknown()
 	for _, s := range c.Subscriptions {
 		name := [2]string{s.Namespace, s.Name}
-		r.named[name] = cmp.Or(r.named[name], s)
+		r.named[name], r.asked[[2]string{s.SourceNamespace, s.Source}] = cmp.Or(r.named[name], s), true
 		switch u := r.unknown(s); {
 		case u == nil:
 			r.subs[s.Namespace], r.known[s] = append(r.subs[s.Namespace], s), true
@@ -208,10 +208,11 @@ type resolution struct {
 	subs     map[string][]*world.Subscription // whose catalogs are known, by namespace
 	known    map[*world.Subscription]bool     // those of subs
 	named    map[[2]string]*world.Subscription
-	others   *resolve.Prepared // what is read of the other catalogs
-	refused  bool              // opm does not serve the other catalogs
-	declared []resolve.Source  // CatalogSources of the tree
-	hidden   []resolve.Source  // CatalogSources without known content
+	others   *resolve.Prepared  // what is read of the other catalogs
+	refused  bool               // opm does not serve the other catalogs
+	declared []resolve.Source   // CatalogSources of the tree
+	asked    map[[2]string]bool // catalogs that Subscriptions name, by namespace and name
+	hidden   []resolve.Source   // CatalogSources without known content
 	planned  []Install
 }
 
@@ -384,9 +385,7 @@ func (r *resolution) look(state *resolve.State) {
 	})
 	if state.GlobalNamespace == "" {
 		near := slices.Concat(r.declared, lists.Filter(state.Catalogs, func(c resolve.Source) bool {
-			return slices.ContainsFunc(r.Subscriptions, func(s *world.Subscription) bool {
-				return s.Source == c.Name && s.SourceNamespace == c.Namespace
-			})
+			return r.asked[[2]string{c.Namespace, c.Name}]
 		}))
 		state.GlobalNamespace = GlobalNamespace(near, state.Catalogs, state.Unknown)
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -15,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/internal/predict/plan"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/world"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // set changes the phase and requeues whatever depends on it.
@@ -408,14 +410,18 @@ func (sim *simulation) apiOwner(v *csv) *csv {
 // apiTaken returns an APIService of v that a person has made, or the API server for a CRD, and why OLM does not adopt
 // it; "" if there is none (IsAPIServiceAdoptable).
 func (sim *simulation) apiTaken(v *csv) string {
+	crds := sync.OnceValue(func() map[string]*manifest.Object { // with those of InstallPlans
+		return olm.CRDs(sim.Of("apiextensions.k8s.io", kindCRD))
+	})
 	for _, d := range v.APIServices.Owned {
 		old := sim.APIServices[d.GetName()]
-		if old == nil {
-			crds := olm.CRDs(sim.Of("apiextensions.k8s.io", kindCRD)) // with those of InstallPlans
-			if taken := install.Taken([]v1alpha1.APIServiceDescription{d}, crds); len(taken) > 0 &&
-				sim.serving[d.GetName()] == nil {
+		switch {
+		case old == nil && sim.serving[d.GetName()] == nil:
+			if taken := install.Taken([]v1alpha1.APIServiceDescription{d}, crds()); len(taken) > 0 {
 				return taken[0].Message
 			}
+			continue
+		case old == nil:
 			continue
 		}
 		labels := olm.Texts(olm.Get(old, "metadata", "labels"))

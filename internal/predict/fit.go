@@ -112,7 +112,7 @@ func (c *prediction) judgeFit(ctx context.Context) error {
 
 const apiServerRefuses = "the API server refuses it: "
 
-// notServed says that the API server refuses an object because of its version.
+// notServed returns that the API server refuses an object because of its version.
 func notServed(r crs.Result) string {
 	return apiServerRefuses + r.Object.APIVersion + " is not served, " +
 		text.And(olm.ServedVersions(r.CRD.Object)) + " is"
@@ -120,12 +120,11 @@ func notServed(r crs.Result) string {
 
 // refusal returns why the API server refuses a ClusterExtension, and the field; or nil.
 func (c *prediction) refusal(ctx context.Context, x *manifest.Object) (field string, why error) {
-	const says = "the API server refuses it: "
 	for _, release := range c.options.Target.Releases() {
 		state, _ := release.State(olm.KindClusterExtension, versions.FieldAccount, versions.Standard)
 		if state == versions.Required && !x.Has("spec", "serviceAccount") && !x.Has("metadata", "uid") {
-			return "spec", &extension.Refusal{Text: fmt.Sprintf("%s%s: Required value: %s requires it", says,
-				versions.FieldAccount, release)}
+			return "spec", &extension.Refusal{Text: fmt.Sprintf("%s%s: Required value: %s requires it",
+				apiServerRefuses, versions.FieldAccount, release)}
 		}
 	}
 	results, _ := c.fits(ctx, true) // judgeFit says why it cannot

@@ -98,7 +98,7 @@ func (t *target) installed(v *csv) {
 
 const notFetched = "its objects are not in the catalog, and its image is not fetched"
 
-// onlyCatalog says that the objects of a release are not known, and why.
+// onlyCatalog returns that the objects of a release are not known, and why.
 func onlyCatalog(release, why string) string {
 	return fmt.Sprintf("of %s, only what the catalog says is judged: %s", release, why)
 }

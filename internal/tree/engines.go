@@ -365,7 +365,7 @@ type dependency struct {
 	namespace string
 }
 
-// await says what objects of Flux wait for in vain: what is not in the tree, which has others of the kind, and each
+// await reports what objects of Flux wait for in vain: what is not in the tree, which has others of the kind, and each
 // other (fluxcd/kustomize-controller: internal/controller/kustomization_controller.go, getSource, checkDependencies).
 func (x *explorer) await() {
 	flux := lists.Filter(x.acted, func(h held) bool { return isOfFlux(h.o) })
@@ -377,21 +377,25 @@ func (x *explorer) await() {
 	for of := range x.byName {
 		names[[2]string{of.group, of.kind}] = append(names[[2]string{of.group, of.kind}], of.name)
 	}
-	for _, h := range flux {
-		o, by := h.o, self(h)
+	for _, list := range names {
+		slices.Sort(list)
+	}
+	selves := lists.Map(flux, self)
+	for i, h := range flux {
+		o, by := h.o, selves[i]
 		for _, at := range []string{"spec.sourceRef", "spec.chart.spec.sourceRef", "spec.chartRef"} {
 			x.missing(names, o, at, dependency{"", named{"source.toolkit.fluxcd.io", "", ""}, o.Namespace},
 				olm.Get(o, strings.Split(at, ".")...))
 		}
-		for i, v := range olm.Items(olm.Get(o, "spec", "dependsOn")) {
-			d := x.missing(names, o, fmt.Sprintf("spec.dependsOn[%d]", i), by, v)
+		for n, v := range olm.Items(olm.Get(o, "spec", "dependsOn")) {
+			d := x.missing(names, o, fmt.Sprintf("spec.dependsOn[%d]", n), by, v)
 			if olm.Mapping(v)["readyExpr"] == nil {
 				next[by] = append(next[by], d)
 			}
 		}
 	}
-	for _, h := range flux {
-		by, seen := self(h), map[dependency]bool{}
+	for i, h := range flux {
+		by, seen := selves[i], map[dependency]bool{}
 		for todo := slices.Clone(next[by]); len(todo) > 0 && !seen[by]; todo = todo[1:] {
 			if d := todo[0]; !seen[d] {
 				seen[d], todo = true, append(todo, next[d]...)
@@ -427,7 +431,7 @@ func (x *explorer) missing(names map[[2]string][]string, o *manifest.Object, at 
 	})
 	if len(others) > 0 {
 		e := o.Errorf(at+".name", "%s %s/%s is not in the tree: Flux waits for it", d.kind, d.namespace, d.name)
-		if near := text.Nearest(d.name, lists.SortedUnique(others)); near != "" {
+		if near := text.Nearest(d.name, others); near != "" {
 			e.Tip = "did you mean " + near
 		}
 		x.say(e)
@@ -661,9 +665,18 @@ func decides(o *manifest.Object) bool { return isOfOLM(o) || o.Group() == rbacv1
 // unsettled looks in objects for unknown variables that what applies them has. The error is about an object that the
 // report cannot do without.
 func (x *explorer) unsettled(t target, objects []*manifest.Object) error {
+	open := x.open[t.by]
+	if len(open) == 0 {
+		return nil
+	}
 	for _, o := range objects {
-		for _, variable := range x.open[t.by] {
-			if v, err := o.Value(); err != nil || !strings.Contains(string(manifest.Encode(v)), variable) {
+		v, err := o.Value()
+		if err != nil {
+			continue
+		}
+		printed := string(manifest.Encode(v))
+		for _, variable := range open {
+			if !strings.Contains(printed, variable) {
 				continue
 			}
 			if decides(o) {

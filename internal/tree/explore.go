@@ -118,7 +118,6 @@ func (a *applied) exploreWithout(files map[string]bool) *explorer {
 		built: map[string][]*manifest.Object{}, here: map[string]bool{}, reached: map[manifest.Place]bool{},
 		open: map[*manifest.Object][]string{}, unclear: map[*manifest.Object]bool{}}
 	plain := lists.Filter(a.plain, func(o *manifest.Object) bool { return !files[o.File] && !a.isDropped(o.File) })
-	x.defined(plain)
 	x.keep(nil, plain)
 	for _, k := range a.roots {
 		if !a.isDropped(a.name(k.Dir)) {
@@ -483,8 +482,7 @@ func (x *explorer) homes(h held) []string {
 	if h.in != nil {
 		return x.clustersOf(h.in)
 	}
-	dir, _ := x.clusterDir(path.Dir(h.o.File))
-	return []string{dir}
+	return []string{x.clusterOf(h.o)}
 }
 
 // holder returns an object that one of Flux names: the only one of the tree, or of the cluster.

@@ -76,6 +76,9 @@ type applied struct {
 }
 
 func (a *applied) isDropped(name string) bool {
+	if len(a.dropped) == 0 {
+		return false
+	}
 	rel, _ := (&Tree{paths: a.names}).Rel(name)
 	return a.dropped[rel]
 }

@@ -190,8 +190,14 @@ func (s *Subject) follow(ctx context.Context, base *outcome, carried []Planned) 
 func (o TreeOptions) refused(ctx context.Context, objects []*manifest.Object, live map[string]*manifest.Object,
 	place func(*manifest.Object, string) (string, int)) ([]findings.Finding, error) {
 	before := func(x *manifest.Object) *manifest.Object { return live[o.key(x)] }
-	isSame := func(x *manifest.Object) bool { return before(x) != nil && world.Same(before(x), x) }
-	same, changed := lists.Filter(objects, isSame), slices.DeleteFunc(slices.Clone(objects), isSame)
+	var same, changed []*manifest.Object
+	for _, x := range objects {
+		if old := before(x); old != nil && world.Same(old, x) {
+			same = append(same, x)
+		} else {
+			changed = append(changed, x)
+		}
+	}
 	list, err := predict.Refusals(ctx, o.API, nil, changed, before, place)
 	return append(list, lists.Filter(fit.NamesTaken(append(same, changed...)), func(f findings.Finding) bool {
 		return slices.ContainsFunc(changed, func(x *manifest.Object) bool { return x.Identity() == f.Object })

@@ -63,8 +63,8 @@ func FromRendered(ctx context.Context, rendered *config.Rendered) (*Subject, err
 	profiles := lists.Map(rendered.Sources,
 		func(s output.Source) generate.Profile { return generate.Profile(s.Profile) })
 	s, err := assemble(ctx, rendered.Objects, rendered.Opened, rendered.Operators, profiles...)
-	plain := func(p generate.Profile) bool { return p.Installer() == generate.ProfilePlain.Installer() }
-	if err == nil && len(lists.Filter(profiles, plain)) == len(profiles) {
+	byOLM := func(p generate.Profile) bool { return p.Installer() != generate.ProfilePlain.Installer() }
+	if err == nil && !slices.ContainsFunc(profiles, byOLM) {
 		s.applied = s.All
 	}
 	return s, err
