@@ -4,14 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -325,27 +323,14 @@ func (c *prediction) judgeObjects() {
 // allNamespaces is the only target of a global OperatorGroup.
 const allNamespaces = ""
 
-// resolve returns the target namespaces of an OperatorGroup, sorted (OLM:
-// pkg/controller/operators/olm/operatorgroup.go, getOperatorGroupTargets). On an error OLM writes no status.
+// resolve returns the target namespaces of an OperatorGroup, sorted. On an error OLM writes no status.
 func (g *group) resolve(namespaces map[string]labels.Set) ([]string, error) {
-	selector, err := metav1.LabelSelectorAsSelector(g.Spec.Selector)
-	if err != nil {
-		return nil, err
-	}
-	if len(g.Spec.TargetNamespaces) > 0 {
-		if slices.Contains(g.Spec.TargetNamespaces, allNamespaces) {
-			return nil, fmt.Errorf("TargetNamespaces cannot contain NamespaceAll: %v", g.Spec.TargetNamespaces)
-		}
-		return lists.SortedUnique(g.Spec.TargetNamespaces), nil
-	}
-	if olm.TargetsOf(&g.Spec).Global() {
-		return []string{allNamespaces}, nil
-	}
-	if g.unknown {
+	t := olm.TargetsOf(&g.Spec)
+	list, err := t.Resolve(namespaces)
+	if err == nil && t.BySelector() && g.unknown {
 		return g.status, nil
 	}
-	names := lists.Keys(namespaces)
-	return lists.Filter(names, func(name string) bool { return selector.Matches(namespaces[name]) }), nil
+	return list, err
 }
 
 // apiSet is a set of provided APIs: Kind.version.group, as olm.providedAPIs has them.

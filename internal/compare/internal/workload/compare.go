@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/findings"
@@ -159,6 +160,7 @@ func Compare(pairs []Pair, now []*manifest.Object, place func(o *manifest.Object
 	}
 	registries := lists.Set(used, func(i images.Image) string { return registry(i.Image) })
 	kinds := slices.Collect(maps.Values(olm.DefinedKinds(now)))
+	lost := sync.OnceValue(func() map[key]bool { return unwatched(pairs) })
 	var out []change.Change
 	for _, p := range pairs {
 		if p.Old != nil && p.New != nil && len(p.New.Raw()) > 0 && string(p.Old.Raw()) == string(p.New.Raw()) {
@@ -169,6 +171,9 @@ func Compare(pairs []Pair, now []*manifest.Object, place func(o *manifest.Object
 			return nil, err
 		}
 		o := p.Any()
+		if kind := o.Kind; (kind == "OperatorGroup" || kind == "Namespace") && len(changes) > 0 && lost()[keyOf(o)] {
+			judgeTargets(changes)
+		}
 		for i := range changes {
 			c := &changes[i]
 			c.Object = o.Identity()
@@ -231,11 +236,8 @@ func compare(p Pair, kinds []olm.Kind) ([]change.Change, error) {
 			rules = rulesOf[o.Group()+"/"+o.Kind]
 		}
 		list = withoutSecrets(o, Differences(old, now, rules, part))
-		switch {
-		case part == change.NetworkPolicy:
+		if part == change.NetworkPolicy {
 			judgeNetworkPolicy(list, sides)
-		case o.Group() == olm.Group && o.Kind == "OperatorGroup" && p.Old != nil && p.New != nil:
-			judgeGroup(list, p)
 		}
 	}
 	if p.Old == nil || p.New == nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/findings"
@@ -13,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/internal/compare/internal/fields"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -82,30 +84,55 @@ var rulesOf = map[string][]Rule{"/Service": serviceRules, "/Namespace": namespac
 	"/Secret": secretRules, "PriorityClass": priorityRules, "PodDisruptionBudget": budgetRules,
 	"SecurityContextConstraints": constraintRules}
 
-// watches judges a change of the namespaces that operators watch; "" stands for all. It reports whether they are fewer.
-func watches(c *change.Change, old, now []string) bool {
-	all := slices.Contains(now, "")
-	fewer := !all && slices.ContainsFunc(old, func(n string) bool { return !slices.Contains(now, n) })
-	if fewer {
-		c.Severity = findings.Warning
-		c.Message = "namespaces are no longer watched: nothing controls custom resources there"
+const notWatched = "namespaces are no longer watched: nothing controls custom resources there"
+
+// watches judges a change of the namespaces that operators watch.
+func watches(c *change.Change, old, now []string) {
+	if len(fewer(old, now)) > 0 {
+		c.Severity, c.Message = findings.Warning, notWatched
 	}
-	return fewer
 }
 
-// judgeGroup judges the first change of an OperatorGroup that takes namespaces from its operators.
-func judgeGroup(list []change.Change, p Pair) {
-	var of [2][]string
-	for i, o := range []*manifest.Object{p.Old, p.New} {
-		var spec operatorsv1.OperatorGroupSpec
-		_ = o.Field(&spec, "spec") // else it names none
-		targets := olm.TargetsOf(&spec)
-		if of[i] = targets.Names; targets.Global() {
-			of[i] = []string{""}
+// fewer returns the namespaces that operators watch no longer; "" stands for all.
+func fewer(old, now []string) []string {
+	return lists.Filter(old, func(n string) bool { return !slices.Contains(now, "") && !slices.Contains(now, n) })
+}
+
+// unwatched returns the OperatorGroups that no longer have a target namespace which they had, and these namespaces.
+func unwatched(pairs []Pair) map[key]bool {
+	var namespaces [2]map[string]labels.Set
+	for i := range namespaces {
+		var list []*manifest.Object
+		for _, p := range pairs {
+			if o := [2]*manifest.Object{p.Old, p.New}[i]; o != nil && keyOf(o).kind == "Namespace" && o.Group() == "" {
+				list = append(list, o)
+			}
+		}
+		namespaces[i] = world.Read(list, "").Namespaces
+	}
+	out := map[key]bool{}
+	for _, p := range pairs {
+		if p.Old == nil || p.New == nil || p.New.Group() != olm.Group || p.New.Kind != "OperatorGroup" {
+			continue
+		}
+		var targets [2][]string
+		for i, o := range []*manifest.Object{p.Old, p.New} {
+			var spec operatorsv1.OperatorGroupSpec
+			_ = o.Field(&spec, "spec") // else it names none
+			targets[i], _ = olm.TargetsOf(&spec).Resolve(namespaces[i])
+		}
+		for _, name := range fewer(targets[0], targets[1]) {
+			out[keyOf(p.New)], out[key{"", "Namespace", "", name}] = true, true
 		}
 	}
-	for i := range list {
-		if strings.HasPrefix(list[i].Field, "spec.targetNamespaces") && watches(&list[i], of[0], of[1]) {
+	return out
+}
+
+// judgeTargets judges the first change of an OperatorGroup or a Namespace that takes the namespace from operators.
+func judgeTargets(list []change.Change) {
+	for i, c := range list {
+		if strings.HasPrefix(c.Field, "spec.") || strings.HasPrefix(c.Field, "metadata.labels") {
+			list[i].Severity, list[i].Message = findings.Warning, notWatched
 			return
 		}
 	}
