@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -25,6 +26,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/internal/writes"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // Checker implements writes.Checker.
@@ -44,8 +46,8 @@ func (Checker) Check(ctx context.Context, asked []writes.Write) ([]writes.Answer
 }
 
 // check does what an API server does with a request before it stores the object (Kubernetes:
-// apiserver/pkg/registry/generic/registry/store.go, Create and Update). Fields that the type does not have are dropped,
-// as of a request without fieldValidation=Strict.
+// apiserver/pkg/registry/generic/registry/store.go, Create and Update). Fields that the type does not have are dropped
+// unless the write is strict.
 func check(ctx context.Context, w writes.Write) (a writes.Answer) {
 	defer func() { // as an API server does, which ends the request
 		if why := recover(); why != nil {
@@ -62,9 +64,12 @@ func check(ctx context.Context, w writes.Write) (a writes.Answer) {
 		versions.Unserved(gvk.GroupVersion().String(), gvk.Kind, writes.Minor) != "" {
 		return writes.Answer{}
 	}
-	obj, err := k.decode(w.Object, gvk)
+	obj, unknown, err := k.decode(w.Object, gvk)
 	if err != nil {
 		return refused(err)
+	}
+	if w.Strict && len(unknown) > 0 { // server-side apply compares before anything else
+		return writes.Answer{Known: true, Causes: unknown}
 	}
 	meta, err := meta.Accessor(obj)
 	if err != nil {
@@ -84,7 +89,7 @@ func check(ctx context.Context, w writes.Write) (a writes.Answer) {
 	if w.Existing == nil {
 		return create(ctx, k, obj, meta)
 	}
-	old, err := k.decode(w.Existing, gvk)
+	old, _, err := k.decode(w.Existing, gvk)
 	if err != nil {
 		return writes.Answer{} // of another version
 	}
@@ -186,21 +191,29 @@ func refused(err error) writes.Answer {
 	return a
 }
 
-// decode returns an object in the internal version of its type, with its defaults.
-func (k kind) decode(data []byte, gvk schema.GroupVersionKind) (runtime.Object, error) {
+// decode returns an object in the internal version of its type, with its defaults, and the fields that the type does not
+// have, as server-side apply refuses them (structured-merge-diff: typed/validate.go, doMap).
+func (k kind) decode(data []byte, gvk schema.GroupVersionKind) (obj runtime.Object, unknown []writes.Cause, err error) {
 	external, err := k.scheme.New(gvk)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var obj runtime.Object
-	if err = kjson.UnmarshalCaseSensitivePreserveInts(data, external); err == nil {
+	strict, err := kjson.UnmarshalStrict(data, external, kjson.DisallowUnknownFields)
+	for _, e := range strict {
+		if f, ok := e.(kjson.FieldError); ok {
+			unknown = append(unknown, writes.Cause{Field: f.FieldPath(), Message: "field not declared in schema",
+				Hint: manifest.Meant(reflect.TypeOf(external), f.FieldPath())})
+		}
+	}
+	if err == nil {
 		k.scheme.Default(external)
 		// As the API server does, which goes on with what the defaults share, as the labels of a Job.
 		obj, err = k.scheme.UnsafeConvertToVersion(external,
 			schema.GroupVersion{Group: gvk.Group, Version: runtime.APIVersionInternal})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s in version %q cannot be handled as a %s: %w", gvk.Kind, gvk.Version, gvk.Kind, err)
+		return nil, nil, fmt.Errorf("%s in version %q cannot be handled as a %s: %w", gvk.Kind, gvk.Version, gvk.Kind,
+			err)
 	}
-	return obj, nil
+	return obj, unknown, nil
 }

@@ -54,6 +54,7 @@ spec:
 func TestCheck(t *testing.T) {
 	tests := []struct {
 		name, object, existing string
+		strict                 bool
 		want                   string // the causes; empty: it is taken
 	}{
 		{name: "a Deployment", object: fmt.Sprintf(aDeployment, "one", "")},
@@ -67,6 +68,9 @@ func TestCheck(t *testing.T) {
 			want: `Deployment in version "v1" cannot be handled as a Deployment: json: cannot unmarshal string into Go ` +
 				`struct field ContainerPort.spec.template.spec.containers.ports.containerPort of type int32`},
 		{name: "a field of no type", object: aService + "spec: {Ports: wrong, ports: [{port: 80}]}"},
+		{name: "a field of no type, applied", object: aService + "spec: {Ports: wrong, ports: [{port: 80, prot: UDP}]}",
+			strict: true,
+			want:   "spec.Ports: field not declared in schema\nspec.ports[0].prot: field not declared in schema"},
 		{name: "another selector", object: fmt.Sprintf(aDeployment, "two", ""),
 			existing: fmt.Sprintf(aDeployment, "one", ""),
 			want:     `spec.selector: Invalid value: {"matchLabels":{"app":"two"}}: field is immutable`},
@@ -100,7 +104,7 @@ func TestCheck(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			w := writes.Write{Object: toJSON(t, tt.object)}
+			w := writes.Write{Object: toJSON(t, tt.object), Strict: tt.strict}
 			if tt.existing != "" {
 				w.Existing = toJSON(t, tt.existing)
 			}

@@ -40,6 +40,7 @@ func Refusals(ctx context.Context, api writes.Checker, release *semver.Version, 
 		if err != nil { // it is reported where it is read
 			continue
 		}
+		w.Strict = true
 		asked, of = append(asked, w), append(of, o)
 	}
 	if len(asked) > 0 {
@@ -61,7 +62,7 @@ func Refusals(ctx context.Context, api writes.Checker, release *semver.Version, 
 			file, line := place(of[i], cause.Field)
 			list = append(list, findings.Finding{Rule: upgrade.RuleRefused.ID, Level: severity, File: file,
 				Line: line, Object: of[i].Identity(),
-				Message: writes.Who(release) + " refuses " + cause.String(), Hint: unless})
+				Message: writes.Who(release) + " refuses " + cause.String(), Hint: cmp.Or(cause.Hint, unless)})
 		}
 	}
 	return list, nil

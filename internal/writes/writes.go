@@ -29,6 +29,7 @@ func Who(cluster *semver.Version) string {
 type Write struct {
 	Object   json.RawMessage `json:"object"`
 	Existing json.RawMessage `json:"existing,omitempty"`
+	Strict   bool            `json:"strict,omitempty"` // fields that the kind does not have are refused, as of an apply
 }
 
 // Answer is what the API server says to a Write.
@@ -42,6 +43,7 @@ type Cause struct {
 	Field   string `json:"field,omitempty"` // a path; empty: the object
 	Message string `json:"message"`
 	Missing bool   `json:"missing,omitempty"` // the object lacks the field
+	Hint    string `json:"hint,omitempty"`
 }
 
 // String returns the cause as the API server says it.
