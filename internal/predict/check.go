@@ -159,6 +159,7 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	played.judgeSubscriptions()
 	played.judgeResources()
 	played.judgeInheritance()
+	played.judgeEngines(t.Engines)
 	if err := inTurn(ctx, c.judgeFit, c.judgeApplied); err != nil {
 		return nil, err
 	}
@@ -369,9 +370,6 @@ func (c *prediction) fault(e *manifest.Error, o *manifest.Object) {
 }
 
 func (c *prediction) skipped(t *tree.Tree) {
-	for _, e := range t.Unsynced {
-		c.report(ruleUnsynced, findings.Warning, e, "")
-	}
 	for _, s := range t.Skipped {
 		c.findings = append(c.findings,
 			findings.Finding{Rule: ruleSkipped.ID, Level: findings.Note, File: s.Path, Message: "not read: " + s.Why})

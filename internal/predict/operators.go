@@ -13,6 +13,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -191,6 +192,44 @@ func (sim *simulation) mayAny(accounts []rbac.Account, namespace string, rules .
 			return sim.RBAC.Allows(account, namespace, rule)
 		})
 	})
+}
+
+// judgeEngines reports what an engine never applies, or on a new cluster does not come to. Of the custom resources of
+// one kind that wait for what is applied with them, it reports the first.
+func (sim *simulation) judgeEngines(roots []tree.Root) {
+	brings, defined := map[string]*manifest.Object{}, sim.definitions() // by group/kind
+	for _, v := range sim.csvs {
+		for _, d := range v.CRDs.Owned {
+			if _, group, _ := strings.Cut(d.Name, "."); v.sub != nil && !v.deleted {
+				brings[group+"/"+d.Kind] = v.sub.Object
+			}
+		}
+	}
+	for _, e := range sim.extensions {
+		for _, o := range e.made {
+			if k, err := olm.DefinedKind(o); err == nil && o.Kind == kindCRD {
+				brings[k.Group+"/"+k.Name] = e.object
+			}
+		}
+	}
+	key := func(o *manifest.Object) string { return world.Key(o, sim.options.Namespace) }
+	for _, r := range roots {
+		for _, e := range r.Unsynced() {
+			sim.report(ruleUnsynced, findings.Warning, e, "")
+		}
+		in, said := lists.Set(r.Objects, key), map[string]bool{}
+		for _, x := range r.Objects {
+			kind := x.Group() + "/" + x.Kind
+			with := brings[kind]
+			if _, here := defined[kind]; with == nil || here || said[kind] || !in[key(with)] {
+				continue
+			}
+			if e := r.Blocked(x, with); e != nil {
+				said[kind] = true
+				sim.report(ruleUnsynced, findings.Warning, e, x.Identity())
+			}
+		}
+	}
 }
 
 // judgeInheritance reports rules of hand-written ClusterRoles that are aggregated to a role for fewer permissions and

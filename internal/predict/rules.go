@@ -208,8 +208,9 @@ var (
 	ruleDrift = rule("annotation-drift", "OLM changes an annotation",
 		"OLM and a GitOps tool would overwrite each other's value. Remove the annotation, or set the value that OLM "+
 			"sets. Source: OLM, operatorgroup.go, pruneProvidedAPIs, annotateCSVs.")
-	ruleUnsynced = rule("argocd-sync", "an object that Argo CD never applies, or on a new cluster does not come to",
-		"A sync ends with the first wave that fails, as one does whose objects are in a namespace of a later wave. "+
+	ruleUnsynced = rule("engine-order", "an object that an engine never applies, or on a new cluster does not come to",
+		"A sync of Argo CD ends with the first wave that fails, as one does whose objects are in a namespace of a "+
+			"later wave. Flux, Helm and Argo CD apply nothing if a custom resource has no CRD yet. "+
 			"Source: gitops-engine, pkg/sync.")
 	ruleDuplicate = rule("duplicate-object", "two different objects have the same name",
 		"In one root the last one counts. Between two roots of a cluster neither does, rights are those of both, and "+

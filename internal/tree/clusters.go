@@ -318,7 +318,7 @@ type Cluster struct {
 	Objects []*manifest.Object // of all roots: world.Counted says which of two of one name count
 	Hidden  []world.Duplicate  // those that a later one of their root takes the place of
 
-	unsynced []*manifest.Error
+	engines []Root // that an engine applies
 }
 
 // Clusters returns the clusters of a tree with at least one root that could be built, in the order of their roots. What
@@ -338,7 +338,9 @@ func (t *Tree) Clusters(like *Tree) (list []Cluster) {
 		}
 		for _, r := range roots {
 			c.Objects, c.Hidden = append(c.Objects, r.Objects...), append(c.Hidden, r.Hidden...)
-			c.unsynced = append(c.unsynced, r.unsynced...)
+			if r.by != nil {
+				c.engines = append(c.engines, r)
+			}
 		}
 		list = append(list, c)
 	}

@@ -48,7 +48,7 @@ type target struct {
 	namespace   string // that objects without one get
 	// namespaceAt is the field of by that has it.
 	namespaceAt string
-	creates     bool           // Argo CD makes the namespace first
+	sync        []string       // options of Argo CD
 	chart       *release       // if the directory has a chart; nil: it cannot be one
 	plain       *plainOptions  // how Argo CD reads a directory of manifests; nil for Flux
 	postBuild   *substitutions // nil for none
@@ -131,7 +131,7 @@ func (x *explorer) applicationTargets(o *manifest.Object, app string, spec map[s
 	here := name == "" && server == "" || name == "in-cluster" ||
 		strings.TrimSuffix(server, "/") == "https://kubernetes.default.svc"
 	namespace := known(olm.Text(destination["namespace"]))
-	creates := slices.Contains(texts(olm.Mapping(spec["syncPolicy"])["syncOptions"]), "CreateNamespace=true")
+	options := texts(olm.Mapping(spec["syncPolicy"])["syncOptions"])
 	sources := map[string]map[string]any{at + ".source": olm.Mapping(spec["source"])}
 	refs := map[string]string{}
 	for i, s := range olm.Items(spec["sources"]) {
@@ -146,7 +146,7 @@ func (x *explorer) applicationTargets(o *manifest.Object, app string, spec map[s
 		}
 		if t != nil {
 			t.elsewhere, t.destination = !here, known(cmp.Or(name, strings.TrimPrefix(server, "https://")))
-			t.namespace, t.namespaceAt, t.creates = namespace, at+".destination.namespace", creates
+			t.namespace, t.namespaceAt, t.sync = namespace, at+".destination.namespace", options
 			list = append(list, *t)
 		}
 	}

@@ -36,6 +36,7 @@ type node struct {
 	target target                       // that waits, or that is not there
 	absent bool                         // the directory of the target is not there
 	argo   bool                         // Argo CD applies it
+	sync   []string                     // options of Argo CD
 	makes  []string                     // namespaces that Argo CD makes for it
 	placed [][]*manifest.Object         // objects, where they are of several clusters
 
@@ -244,7 +245,8 @@ func (x *explorer) reach(o *manifest.Object, parent *node) {
 		}
 		n := x.apply(t, parent)
 		n.by = cmp.Or(n.by, o)
-		if n.argo = n.argo || t.plain != nil; t.creates {
+		n.argo, n.sync = n.argo || t.plain != nil, append(n.sync, t.sync...)
+		if slices.Contains(t.sync, "CreateNamespace=true") {
 			n.makes = append(n.makes, t.namespace)
 		}
 		switch {
@@ -556,7 +558,7 @@ func (x *explorer) list(t *Tree) (list []Root) {
 		}
 		for _, c := range x.clustersOf(n) {
 			root := Root{Name: n.name, Objects: n.objects, Unknown: n.unknown, Cluster: c, dir: n.dir,
-				bases: n.bases, files: n.files, by: n.by, node: n, unsynced: n.unsynced()}
+				bases: n.bases, files: n.files, by: n.by, node: n}
 			for up := n.from; up != nil; up = up.from {
 				root.Above = append(root.Above, up.name)
 			}

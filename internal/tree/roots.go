@@ -41,8 +41,6 @@ type Root struct {
 	bases []string         // the directories that it builds on, in messages
 	below bool             // its directory is in that of its cluster, or is it
 
-	unsynced []*manifest.Error // see Tree.Unsynced
-
 	placed bool  // policies make it, in the clusters of a placement
 	node   *node // nil for plain manifests
 }
@@ -546,7 +544,7 @@ func relative(base, name string) (rel string, below bool) {
 
 // Of returns the tree of one cluster: what is known of all files stays with the first.
 func (t *Tree) Of(c Cluster, first bool) *Tree {
-	out := &Tree{paths: t.paths, Objects: c.Objects, Unsynced: c.unsynced,
+	out := &Tree{paths: t.paths, Objects: c.Objects, Engines: c.engines,
 		Roots: []Root{{Name: c.Name, Cluster: c.Name, Objects: c.Objects, Hidden: c.Hidden}}}
 	if first {
 		out.Skipped, out.Faults, out.Failed, out.Strays, out.Files = t.Skipped, t.Faults, t.Failed, t.Strays, t.Files

@@ -90,8 +90,7 @@ type Tree struct {
 	Configs   []Chart           // RenderConfigs: files that are rendered to others
 	Templated []*manifest.Error // what is applied and not known: templates of controllers, charts, other repositories
 
-	// Unsynced is what Argo CD never applies, or on a new cluster does not come to, of one cluster (Of).
-	Unsynced []*manifest.Error
+	Engines []Root // of one cluster (Of): those that an engine applies
 
 	excluder   excluder
 	ignored    []string // files and directories that it leaves out, absolute

@@ -14,6 +14,8 @@ import (
 const (
 	argoHook = "argocd.argoproj.io/hook"
 	argoWave = "argocd.argoproj.io/sync-wave"
+
+	argoOptions = "argocd.argoproj.io/sync-options"
 )
 
 // turn is when Argo CD applies an object: its phase and its wave, which end before the next one begins
@@ -43,10 +45,11 @@ func skips(o *manifest.Object) bool {
 	return olm.Text(olm.Get(o, "metadata", "annotations", argoHook)) == "Skip"
 }
 
-// unsynced returns which objects of OLM an Application leaves out, and which Namespaces it would make after what is in
+// Unsynced returns which objects of OLM an Application leaves out, and which Namespaces it would make after what is in
 // them. Of a Namespace that the Application makes before all else, the order does not matter.
-func (n *node) unsynced() (list []*manifest.Error) {
-	if !n.argo {
+func (r Root) Unsynced() (list []*manifest.Error) {
+	n := r.node
+	if n == nil || !n.argo {
 		return nil
 	}
 	first := map[string]*manifest.Object{} // of the objects in a namespace
@@ -75,4 +78,27 @@ func (n *node) unsynced() (list []*manifest.Error) {
 		}
 	}
 	return list
+}
+
+// Blocked returns an error about a custom resource of the root whose CRD comes with another object of it: on a cluster
+// that lacks the CRD, the engine applies neither, as it asks the API server about all objects first (argoproj/argo-cd:
+// gitops-engine/pkg/sync/sync_context.go, getSyncTasks; fluxcd/pkg: ssa/manager_apply.go, ApplyAll; helm:
+// pkg/action/install.go, RunWithContext). It returns nil if the engine asks about each object alone, or goes on.
+func (r Root) Blocked(x, with *manifest.Object) *manifest.Error {
+	const option = "SkipDryRunOnMissingResource=true"
+	var hint string
+	switch by := r.by; {
+	case r.node.argo:
+		own := olm.Text(olm.Get(x, "metadata", "annotations", argoOptions))
+		if slices.Contains(append(strings.Split(strings.ReplaceAll(own, " ", ""), ","), r.node.sync...), option) {
+			return nil
+		}
+		hint = "annotate it with " + argoOptions + ": " + option + ", and with a later " + argoWave
+	case strings.HasSuffix(by.Group(), ".toolkit.fluxcd.io"):
+		hint = "give it a " + by.Kind + " of its own that depends on this one (spec.dependsOn)"
+	default:
+		return nil
+	}
+	return x.Errorf("", "on a new cluster %s applies nothing: the CRD of this %s comes with %s, which it has too",
+		r.by.Identity(), x.Kind, with.Identity()).With(hint)
 }

@@ -40,11 +40,12 @@ func TestUnsynced(t *testing.T) {
 			read := readAlone(t, dir)
 			var got []string
 			for _, c := range read.Clusters(nil) {
-				errs := read.Of(c, true).Unsynced
-				got = append(got, lists.Map(errs, func(e *manifest.Error) string {
-					rel, _ := read.Rel(e.File)
-					return strings.TrimPrefix(strings.Replace(e.Error(), e.File, rel, 1), "ops/")
-				})...)
+				for _, r := range read.Of(c, true).Engines {
+					got = append(got, lists.Map(r.Unsynced(), func(e *manifest.Error) string {
+						rel, _ := read.Rel(e.File)
+						return strings.TrimPrefix(strings.Replace(e.Error(), e.File, rel, 1), "ops/")
+					})...)
+				}
 			}
 			if said := strings.Join(got, "\n"); said != want {
 				t.Errorf("%s, %s: %q, want %q", name, by, said, want)
