@@ -111,9 +111,9 @@ func (f *file) change(e Edit, has bool) error {
 		return refuse("change it by hand", "is an anchor or an alias, so another field may have it too")
 	}
 	if e.Patch != nil && e.Patch.Text != "" {
-		if !f.changeText(d, n, e) {
-			return refuse("write it as a block of text or as a file, or change it by hand",
-				"the patch cannot be changed in place")
+		if ok, err := f.changeText(d, n, e); !ok || err != nil {
+			return cmp.Or(err, refuse("write it as a block of text or as a file, or change it by hand",
+				"the patch cannot be changed in place"))
 		}
 		return nil
 	}
@@ -123,6 +123,9 @@ func (f *file) change(e Edit, has bool) error {
 			return refuse("change it by hand", "is no list with values")
 		}
 		value = n.Content[len(n.Content)-1]
+	}
+	if err := filled(d, value, e); err != nil {
+		return err
 	}
 	line := d.Line + value.Line - 1
 	start, end, ok := f.text.Scalar(value, line, value.Column)
@@ -143,30 +146,41 @@ func (e Edit) doc() int {
 }
 
 // changeText makes an edit in a document that stands in another one as a block of text.
-func (f *file) changeText(d *manifest.Document, n *yaml.Node, e Edit) bool {
+func (f *file) changeText(d *manifest.Document, n *yaml.Node, e Edit) (ok bool, err error) {
 	inner, err := read("", []byte(n.Value))
 	if n.Style != yaml.LiteralStyle || err != nil || len(inner) != 1 {
-		return false
+		return false, nil
 	}
 	root, err := inner[0].Nodes()
 	if err != nil {
-		return false
+		return false, nil
 	}
 	value := written(root, e.Patch.Field)
 	if value == nil || value.Anchor != "" {
-		return false
+		return false, nil
+	}
+	if err := filled(d, value, e); err != nil {
+		return false, err
 	}
 	row, text := inner[0].Line+value.Line-2, strings.Split(n.Value, "\n")
 	if row >= len(text) {
-		return false
+		return false, nil
 	}
 	line := d.Line + n.Line + row
 	indent, ok := strings.CutSuffix(f.text.Content(line), text[row])
 	if !ok {
-		return false
+		return false, nil
 	}
 	start, end, ok := f.text.Scalar(value, line, value.Column+len(indent))
-	return ok && f.text.Replace(start, end, quoteLike(value, e.Value))
+	return ok && f.text.Replace(start, end, quoteLike(value, e.Value)), nil
+}
+
+// filled returns an error about a value that another program fills in.
+func filled(d *manifest.Document, value *yaml.Node, e Edit) error {
+	if !strings.Contains(value.Value, "{{") {
+		return nil
+	}
+	return d.Errorf(e.Field, "is a template").With("change the value that fills it")
 }
 
 // add adds texts to a list behind its last value, which ends at some place of a line.

@@ -1,6 +1,7 @@
 package update
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -36,7 +37,7 @@ func NewTreePlan(ctx context.Context, t *tree.Tree, o TreeOptions) (*Plan, error
 	if err := checkChannels(t.Objects, o.Channels); err != nil {
 		return nil, err
 	}
-	u := &treeUpdater{options: o, plan: &Plan{}, at: map[string][]int{}, edits: map[string][]edit{}}
+	u := &treeUpdater{options: o, plan: &Plan{}, at: map[string][]int{}, edits: map[string][]edit{}, filling: map[string][]byte{}}
 	for i, c := range t.Clusters(nil) {
 		u.cluster = c.Name
 		if err := u.update(ctx, t.Of(c, i == 0)); err != nil {
@@ -113,6 +114,23 @@ type treeUpdater struct {
 	cluster string // that is looked at
 	files   []string
 	edits   map[string][]edit // by file
+	filling map[string][]byte // files with templates, nil for others
+}
+
+// filled reports whether another program fills in the value of an edit.
+func (u *treeUpdater) filled(file string, e inplace.Edit) bool {
+	data, known := u.filling[file]
+	if !known {
+		if data, _ = u.options.Read(file); !bytes.Contains(data, []byte("{{")) { // that it cannot be read is said later
+			data = nil
+		}
+		u.filling[file] = data
+	}
+	if data == nil {
+		return false
+	}
+	_, err := inplace.Apply(file, data, []inplace.Edit{e})
+	return err != nil
 }
 
 func (u *treeUpdater) update(ctx context.Context, t *tree.Tree) error {
@@ -232,6 +250,10 @@ func (u *treeUpdater) change(p *predict.Pin, o *Operator, taken []resolve.PathSt
 			o.Status, o.Reason = Held, fmt.Sprintf("%s gets its value from here too, and is to have %s",
 				x.clusters[0], cmp.Or(x.Value, strings.Join(x.Add, ", ")))
 		}
+		return nil
+	}
+	if u.filled(at.File, e) {
+		o.Status, o.Reason = Left, fmt.Sprintf("%s has a template for %s: change what fills it", at.File, e.Field)
 		return nil
 	}
 	if len(taken) > 0 {
