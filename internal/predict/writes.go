@@ -23,12 +23,13 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Refusals returns what the API server refuses of objects that a person or an engine applies: one error for each field
-// at fault. existing returns what an object takes the place of, or nil; what is read from a cluster is not asked about.
-// place returns where a field stands. The release of the cluster may be nil. The error is that of the API.
+// Refusals returns what the API server refuses of objects that a person or an engine applies to a cluster: one error for
+// each field at fault, and for the first policy. existing returns what an object takes the place of, or nil; what is
+// read from a cluster is not asked about. place returns where a field stands. The release of the cluster may be nil.
+// The error is that of the API.
 func Refusals(ctx context.Context, api writes.Checker, release *semver.Version, objects []*manifest.Object,
-	existing func(*manifest.Object) *manifest.Object, place func(o *manifest.Object, field string) (string, int),
-) (list []findings.Finding, err error) {
+	w *world.World, existing func(*manifest.Object) *manifest.Object,
+	place func(o *manifest.Object, field string) (string, int)) (list []findings.Finding, err error) {
 	var asked []writes.Write
 	var answers []writes.Answer
 	var of []*manifest.Object
@@ -65,7 +66,31 @@ func Refusals(ctx context.Context, api writes.Checker, release *semver.Version, 
 				Message: writes.Who(release) + " refuses " + cause.String(), Hint: cmp.Or(cause.Hint, unless)})
 		}
 	}
-	return list, nil
+	return append(list, denials(objects, w, existing, place)...), nil
+}
+
+// denials returns what the ValidatingAdmissionPolicies of a cluster refuse of objects that are applied to it.
+func denials(objects []*manifest.Object, w *world.World, existing func(*manifest.Object) *manifest.Object,
+	place func(o *manifest.Object, field string) (string, int)) (list []findings.Finding) {
+	admission := plan.AdmissionOf(w)
+	var unknown []string
+	for _, o := range objects {
+		if o.Has("metadata", "uid") || o.Name == "" {
+			continue
+		}
+		refusal, why := admission.Denies(existing(o), o)
+		if unknown = append(unknown, why...); refusal != nil {
+			severity, unless := level(o, nil)
+			file, line := place(o, "")
+			list = append(list, findings.Finding{Rule: upgrade.RuleRefused.ID, Level: severity, File: file, Line: line,
+				Object: o.Identity(), Message: apiServerRefuses + refusal.Text, Hint: unless})
+		}
+	}
+	if len(unknown) > 0 {
+		list = append(list, findings.Finding{Rule: ruleNotLookedAt.ID, Level: findings.Note,
+			Message: "not known: " + text.FirstOf(3, unknown)})
+	}
+	return list
 }
 
 // judgeApplied reports what the API server refuses of the objects of the tree, if they are asked about.
@@ -74,7 +99,7 @@ func (c *prediction) judgeApplied(ctx context.Context) error {
 		return nil
 	}
 	none := func(*manifest.Object) *manifest.Object { return nil }
-	refused, err := Refusals(ctx, c.options.API, c.options.Target.Kube, c.objects, none,
+	refused, err := Refusals(ctx, c.options.API, c.options.Target.Kube, c.objects, c.World, none,
 		(*manifest.Object).PlaceOf)
 	c.findings = append(c.findings, refused...)
 	c.findings = append(c.findings, fit.NamesTaken(c.applied())...)

@@ -18,6 +18,7 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/internal/predict"
+	"github.com/olmgen/olmgen/internal/predict/plan"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
@@ -198,7 +199,11 @@ func (o TreeOptions) refused(ctx context.Context, objects []*manifest.Object, li
 			changed = append(changed, x)
 		}
 	}
-	list, err := predict.Refusals(ctx, o.API, nil, changed, before, place)
+	cluster := &world.World{}
+	if slices.ContainsFunc(objects, plan.BindsPolicy) {
+		cluster = world.Read(objects, o.Namespace)
+	}
+	list, err := predict.Refusals(ctx, o.API, nil, changed, cluster, before, place)
 	return append(list, lists.Filter(fit.NamesTaken(append(same, changed...)), func(f findings.Finding) bool {
 		return slices.ContainsFunc(changed, func(x *manifest.Object) bool { return x.Identity() == f.Object })
 	})...), err

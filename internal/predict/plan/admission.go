@@ -118,7 +118,11 @@ func (w *writer) write(existing, made *manifest.Object, known ...*field.Error) *
 	if len(causes) > 0 {
 		return invalidObject(made.Group(), made, causes)
 	}
-	if refusal := w.policies(existing, made); refusal != nil {
+	refusal, unknown := AdmissionOf(w.World).Denies(existing, made)
+	for _, u := range unknown {
+		w.unknown = lists.Add(w.unknown, u)
+	}
+	if refusal != nil {
 		return refusal
 	}
 	if existing != nil && existing.Has("metadata", "deletionTimestamp") {

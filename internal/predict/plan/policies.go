@@ -15,59 +15,103 @@ import (
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// policies returns why a ValidatingAdmissionPolicy refuses an object. An expression that asks for more than the object
-// itself and CEL's standard library is not evaluated: the report says so.
-func (w *writer) policies(existing, made *manifest.Object) *Refusal {
-	for _, o := range w.Of(admissionv1.GroupName, "ValidatingAdmissionPolicy") {
-		var policy admissionv1.ValidatingAdmissionPolicy
-		if _, err := o.Into(&policy); err != nil || policy.Spec.MatchConstraints == nil ||
-			!w.matches(policy.Spec.MatchConstraints, existing, made) {
+// Admission is the ValidatingAdmissionPolicies of a cluster that deny what violates them.
+type Admission struct {
+	world    *world.World
+	policies []policy
+	programs map[string]cel.Program // of expressions
+}
+
+type policy struct {
+	name     string
+	spec     admissionv1.ValidatingAdmissionPolicySpec
+	bindings []admissionv1.ValidatingAdmissionPolicyBinding
+}
+
+// BindsPolicy reports whether an object says that a ValidatingAdmissionPolicy is asked.
+func BindsPolicy(o *manifest.Object) bool {
+	return o.Kind == "ValidatingAdmissionPolicyBinding" && o.Group() == admissionv1.GroupName
+}
+
+// AdmissionOf reads the policies of a cluster. What cannot be read counts for nothing.
+func AdmissionOf(w *world.World) *Admission {
+	a := &Admission{world: w, programs: map[string]cel.Program{}}
+	bindings := map[string][]admissionv1.ValidatingAdmissionPolicyBinding{}
+	for o := range w.All() {
+		var b admissionv1.ValidatingAdmissionPolicyBinding
+		if !BindsPolicy(o) {
 			continue
 		}
-		binding := w.denies(o.Name, existing, made)
-		if binding == "" {
+		if _, err := o.Into(&b); err == nil && slices.Contains(b.Spec.ValidationActions, admissionv1.Deny) {
+			bindings[b.Spec.PolicyName] = append(bindings[b.Spec.PolicyName], b)
+		}
+	}
+	for name, list := range bindings {
+		var p admissionv1.ValidatingAdmissionPolicy
+		o := w.Get(admissionv1.GroupName, "ValidatingAdmissionPolicy", "", name)
+		if o == nil {
 			continue
 		}
-		failed, err := violated(&policy.Spec, existing, made)
+		if _, err := o.Into(&p); err == nil && p.Spec.MatchConstraints != nil {
+			a.policies = append(a.policies, policy{name, p.Spec, list})
+		}
+	}
+	slices.SortFunc(a.policies, func(x, y policy) int { return strings.Compare(x.name, y.name) })
+	return a
+}
+
+// Denies returns why a policy refuses an object that is created, or takes the place of an existing one; nil if none
+// does. An expression that asks for more than the object itself and CEL's standard library is not evaluated: unknown
+// says so.
+func (a *Admission) Denies(existing, made *manifest.Object) (refusal *Refusal, unknown []string) {
+	for _, p := range a.policies {
+		binding := lists.Find(p.bindings, func(b admissionv1.ValidatingAdmissionPolicyBinding) bool {
+			return b.Spec.MatchResources == nil || a.matches(b.Spec.MatchResources, existing, made)
+		})
+		if binding.Name == "" || !a.matches(p.spec.MatchConstraints, existing, made) {
+			continue
+		}
+		failed, err := a.violated(&p.spec, existing, made)
 		if err != nil {
-			w.unknown = lists.Add(w.unknown, fmt.Sprintf("whether ValidatingAdmissionPolicy %s allows %s %s", o.Name,
+			unknown = lists.Add(unknown, fmt.Sprintf("whether ValidatingAdmissionPolicy %s allows %s %s", p.name,
 				made.Kind, made.Name))
 		}
 		if failed != nil {
 			return &Refusal{fmt.Sprintf("%s %q is forbidden: ValidatingAdmissionPolicy '%s' with binding '%s' denied "+
-				"request: %s", qualified(made), made.Name, o.Name, binding,
+				"request: %s", qualified(made), made.Name, p.name, binding.Name,
 				cmp.Or(failed.Message, "failed expression: "+strings.TrimSpace(failed.Expression))),
-				failed.Reason != nil && *failed.Reason == metav1.StatusReasonForbidden}
+				failed.Reason != nil && *failed.Reason == metav1.StatusReasonForbidden}, unknown
 		}
 	}
-	return nil
+	return nil, unknown
 }
 
 // violated returns the first validation of a policy that an object violates. The error is about an expression that is
 // not evaluated.
-func violated(p *admissionv1.ValidatingAdmissionPolicySpec, existing, made *manifest.Object) (
+func (a *Admission) violated(p *admissionv1.ValidatingAdmissionPolicySpec, existing, made *manifest.Object) (
 	*admissionv1.Validation, error) {
 	if p.ParamKind != nil {
 		return nil, errors.New("it has parameters")
 	}
 	known := map[string]any{"object": valueOf(made), "oldObject": valueOf(existing), "variables": map[string]any{}}
 	for _, v := range p.Variables {
-		value, err := evaluate(v.Expression, known)
+		value, err := a.evaluate(v.Expression, known)
 		if err != nil {
 			return nil, err
 		}
 		known["variables"].(map[string]any)[v.Name] = value
 	}
 	for _, c := range p.MatchConditions {
-		if matches, err := evaluate(c.Expression, known); err != nil || matches != true {
+		if matches, err := a.evaluate(c.Expression, known); err != nil || matches != true {
 			return nil, err
 		}
 	}
 	for i, v := range p.Validations {
-		if valid, err := evaluate(v.Expression, known); err != nil {
+		if valid, err := a.evaluate(v.Expression, known); err != nil {
 			return nil, err
 		} else if valid == false {
 			return &p.Validations[i], nil
@@ -88,19 +132,22 @@ func valueOf(o *manifest.Object) any {
 }
 
 // evaluate returns the value of an expression of a policy.
-func evaluate(expression string, known map[string]any) (any, error) {
-	env, err := cel.NewEnv(cel.Variable("object", cel.DynType), cel.Variable("oldObject", cel.DynType),
-		cel.Variable("variables", cel.DynType), cel.OptionalTypes(), ext.Strings(), ext.Sets())
-	if err != nil {
-		return nil, err
-	}
-	ast, issues := env.Compile(expression)
-	if err := issues.Err(); err != nil {
-		return nil, err
-	}
-	program, err := env.Program(ast, cel.CostLimit(celCost))
-	if err != nil {
-		return nil, err
+func (a *Admission) evaluate(expression string, known map[string]any) (any, error) {
+	program := a.programs[expression]
+	if program == nil {
+		env, err := cel.NewEnv(cel.Variable("object", cel.DynType), cel.Variable("oldObject", cel.DynType),
+			cel.Variable("variables", cel.DynType), cel.OptionalTypes(), ext.Strings(), ext.Sets())
+		if err != nil {
+			return nil, err
+		}
+		ast, issues := env.Compile(expression)
+		if err := issues.Err(); err != nil {
+			return nil, err
+		}
+		if program, err = env.Program(ast, cel.CostLimit(celCost)); err != nil {
+			return nil, err
+		}
+		a.programs[expression] = program
 	}
 	value, _, err := program.Eval(known)
 	if err != nil {
@@ -112,22 +159,9 @@ func evaluate(expression string, known map[string]any) (any, error) {
 // celCost is what one expression may cost (Kubernetes: apiserver/pkg/apis/cel, PerCallLimit).
 const celCost = 1_000_000
 
-// denies returns the binding by which a policy denies, or "".
-func (w *writer) denies(policy string, existing, made *manifest.Object) string {
-	for _, o := range w.Of(admissionv1.GroupName, "ValidatingAdmissionPolicyBinding") {
-		var b admissionv1.ValidatingAdmissionPolicyBinding
-		if _, err := o.Into(&b); err == nil && b.Spec.PolicyName == policy &&
-			slices.Contains(b.Spec.ValidationActions, admissionv1.Deny) &&
-			(b.Spec.MatchResources == nil || w.matches(b.Spec.MatchResources, existing, made)) {
-			return o.Name
-		}
-	}
-	return ""
-}
-
 // matches reports whether a policy or its binding is for an object (Kubernetes:
 // apiserver/pkg/admission/plugin/policy/matching). No rules are all rules in a binding.
-func (w *writer) matches(m *admissionv1.MatchResources, existing, made *manifest.Object) bool {
+func (a *Admission) matches(m *admissionv1.MatchResources, existing, made *manifest.Object) bool {
 	operation := admissionv1.Create
 	if existing != nil {
 		operation = admissionv1.Update
@@ -153,5 +187,5 @@ func (w *writer) matches(m *admissionv1.MatchResources, existing, made *manifest
 	_ = made.Field(&set, "metadata", "labels")
 	return (len(m.ResourceRules) == 0 || slices.ContainsFunc(m.ResourceRules, rule)) &&
 		!slices.ContainsFunc(m.ExcludeResourceRules, rule) && selects(m.ObjectSelector, set) &&
-		(made.Namespace == "" || selects(m.NamespaceSelector, w.Namespaces[made.Namespace]))
+		(made.Namespace == "" || selects(m.NamespaceSelector, a.world.Namespaces[made.Namespace]))
 }
