@@ -224,6 +224,10 @@ func (a *applied) cluster(root string) (dir string, shared bool) {
 
 // clusterDir is cluster of a root that is no path of several.
 func (a *applied) clusterDir(root string) (dir string, shared bool) {
+	if known, ok := a.inClusters[root]; ok {
+		return known.dir, known.shared
+	}
+	defer func() { a.inClusters[root] = inCluster{dir, shared} }()
 	if dir, ok := a.chosen(root); ok {
 		return dir, true
 	}

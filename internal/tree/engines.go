@@ -423,7 +423,7 @@ func (x *explorer) missing(names map[[2]string][]string, o *manifest.Object, at 
 	is := func(h held) bool {
 		return h.o.Namespace == d.namespace || h.o.Namespace == "" || d.namespace == ""
 	}
-	if d.name == "" || slices.ContainsFunc(x.byName[d.named], is) {
+	if d.name == "" || lists.Any(maps.Values(x.byName[d.named]), func(in []held) bool { return slices.ContainsFunc(in, is) }) {
 		return d
 	}
 	others := lists.Filter(names[[2]string{d.group, d.kind}], func(name string) bool {

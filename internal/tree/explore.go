@@ -72,17 +72,18 @@ type explorer struct {
 	plain    []*manifest.Object
 	nodes    []*node
 	byKey    map[nodeKey]*node
-	replaced map[string]bool // directories that are applied as engines say, or as a part of such a one
-	taken    map[string]bool // files, in messages, that are
-	said     map[string]bool // what is not known
-	variants map[string]int  // roots of a directory
-	byName   map[named][]held
-	next     int                       // of nodes: its objects are to be followed
-	parent   *node                     // whose objects are followed
-	orphans  []held                    // objects of engines that are followed if no engine applies them
-	reached  map[manifest.Place]bool   // those that one does
-	acted    []held                    // objects of engines that were followed
-	unclear  map[*manifest.Object]bool // objects of engines: it is not known all that they apply
+	replaced map[string]bool             // directories that are applied as engines say, or as a part of such a one
+	taken    map[string]bool             // files, in messages, that are
+	said     map[string]bool             // what is not known
+	variants map[string]int              // roots of a directory
+	byName   map[named]map[string][]held // and by the cluster of the file, "" if that is in none
+	crossed  map[string]bool             // clusters of files that others apply, too
+	next     int                         // of nodes: its objects are to be followed
+	parent   *node                       // whose objects are followed
+	orphans  []held                      // objects of engines that are followed if no engine applies them
+	reached  map[manifest.Place]bool     // those that one does
+	acted    []held                      // objects of engines that were followed
+	unclear  map[*manifest.Object]bool   // objects of engines: it is not known all that they apply
 
 	substituted *budget.Meter                 // what variables make
 	open        map[*manifest.Object][]string // objects of engines with a variable whose value is not known
@@ -115,7 +116,7 @@ func (a *applied) exploreWithout(files map[string]bool) *explorer {
 	t.Templated = slices.Clip(t.Templated)
 	x := &explorer{applied: a, tree: &t, plain: a.plain, byKey: map[nodeKey]*node{}, replaced: map[string]bool{},
 		substituted: budget.NewMeter(budget.Tree), taken: map[string]bool{}, said: map[string]bool{},
-		variants: map[string]int{}, byName: map[named][]held{}, compared: map[string]fileState{},
+		variants: map[string]int{}, byName: map[named]map[string][]held{}, crossed: map[string]bool{}, compared: map[string]fileState{},
 		built: map[string][]*manifest.Object{}, here: map[string]bool{}, reached: map[manifest.Place]bool{},
 		open: map[*manifest.Object][]string{}, unclear: map[*manifest.Object]bool{}}
 	plain := lists.Filter(a.plain, func(o *manifest.Object) bool { return !files[o.File] && !a.isDropped(o.File) })
@@ -244,6 +245,9 @@ func (x *explorer) reach(o *manifest.Object, parent *node) {
 			return
 		}
 		n := x.apply(t, parent)
+		if dir, shared := x.clusterDir(n.name); shared {
+			x.cross(path.Dir(o.File), dir)
+		}
 		n.by = cmp.Or(n.by, o)
 		n.argo, n.sync = n.argo || t.plain != nil, append(n.sync, t.sync...)
 		if slices.Contains(t.sync, "CreateNamespace=true") {
@@ -472,8 +476,14 @@ type named struct{ group, kind, name string }
 // keep notes objects of a root, or plain ones, for what names them.
 func (x *explorer) keep(in *node, objects []*manifest.Object) {
 	for _, o := range objects {
-		key := named{o.Group(), o.Kind, o.Name}
-		x.byName[key] = append(x.byName[key], held{o, in})
+		key, dir := named{o.Group(), o.Kind, o.Name}, x.ofFile(o)
+		if in != nil {
+			x.cross(in.name, dir)
+		}
+		if x.byName[key] == nil {
+			x.byName[key] = map[string][]held{}
+		}
+		x.byName[key][dir] = append(x.byName[key][dir], held{o, in})
 	}
 }
 
@@ -487,19 +497,45 @@ func (x *explorer) homes(h held) []string {
 	return []string{x.clusterOf(h.o)}
 }
 
+// ofFile returns the cluster that the file of an object is in, "" if it is in none.
+func (x *explorer) ofFile(o *manifest.Object) string {
+	if dir, shared := x.clusterDir(path.Dir(o.File)); shared {
+		return dir
+	}
+	return ""
+}
+
+// cross notes that something applies what is in the files of a cluster, and is not in them itself.
+func (x *explorer) cross(by, dir string) {
+	if in, shared := x.clusterDir(by); dir != "" && (!shared || in != dir) {
+		x.crossed[dir] = true
+	}
+}
+
+// candidates returns the objects of a name that may be in the cluster of a file.
+func (x *explorer) candidates(of named, dir string) (list []held) {
+	dirs := append(lists.Keys(x.crossed), "", dir)
+	if dir == "" {
+		dirs = lists.Keys(x.byName[of])
+	}
+	for _, dir := range lists.SortedUnique(dirs) {
+		list = append(list, x.byName[of][dir]...)
+	}
+	return list
+}
+
 // holder returns an object that one of Flux names: the only one of the tree, or of the cluster.
 func (x *explorer) holder(group, kind string, by *manifest.Object, namespace, name string) *manifest.Object {
 	namespace = cmp.Or(namespace, by.Namespace)
 	all, near := map[manifest.Place]*manifest.Object{}, map[manifest.Place]*manifest.Object{}
-	_, shared := x.clusterDir(path.Dir(by.File))
 	x.late(name)
 	in := x.homes(held{by, x.parent})
-	for _, h := range x.byName[named{group, kind, name}] {
+	dir := x.ofFile(by)
+	for _, h := range x.candidates(named{group, kind, name}, dir) {
 		o := h.o
 		if o.Namespace == namespace || o.Namespace == "" || namespace == "" {
-			_, own := x.clusterDir(path.Dir(o.File))
 			here := lists.Any(slices.Values(x.homes(h)), func(dir string) bool { return slices.Contains(in, dir) })
-			if here || !own || !shared { // else it is of another cluster
+			if here || dir == "" || x.ofFile(o) == "" { // else it is of another cluster
 				all[placeOf(o)] = o // what is filled later wins
 			}
 			if here {

@@ -45,6 +45,12 @@ type Root struct {
 	node   *node // nil for plain manifests
 }
 
+// inCluster is the cluster that a directory is in, or the directory itself, if it shares that with no other.
+type inCluster struct {
+	dir    string
+	shared bool
+}
+
 type applied struct {
 	options Options
 	paths   []given
@@ -62,9 +68,10 @@ type applied struct {
 	template func(text string, values map[string]any) (string, error)
 	found    map[string]string // directories with a chart, by their names in messages
 
-	names      []string // of paths, in messages
-	references []string // directories of kube-compare
-	unused     []string // components that nothing builds on
+	names      []string             // of paths, in messages
+	inClusters map[string]inCluster // what clusterDir has said of directories
+	references []string             // directories of kube-compare
+	unused     []string             // components that nothing builds on
 
 	parted map[string]bool // directories that are roots of plain manifests in a tree to compare with, relative
 
@@ -85,7 +92,7 @@ type given struct{ name, real, in string } // in: in the repository, or empty
 
 // apply finds the kustomizations among the files below some paths.
 func apply(ctx context.Context, files []file, paths []string, o Options) *applied {
-	a := &applied{options: o, asked: map[*kustomization.Kustomization]bool{}, reached: map[string]bool{},
+	a := &applied{options: o, inClusters: map[string]inCluster{}, asked: map[*kustomization.Kustomization]bool{}, reached: map[string]bool{},
 		found: map[string]string{}, repos: repos.New(o.Repos), entries: map[string][]entry{},
 		dropped: map[string]bool{},
 		step:    func(total int) { watch.Step(ctx, "building kustomizations", total) }}

@@ -105,8 +105,10 @@ func Counted(objects []*manifest.Object, namespace string) (list []*manifest.Obj
 
 // counter counts objects by their places in a list.
 type counter struct {
-	first  map[key]int // the place of a name
-	next   map[int]int // the place of the same name in another root
+	first  map[key]int    // the place of a name
+	next   map[int]int    // the place of the same name in another root
+	last   map[int]int    // the last such place, by the first one
+	roots  map[inRoot]int // the place of a name in a root, where several have it
 	list   []*manifest.Object
 	hidden []Duplicate
 	by     []int // the place of what hides them
@@ -114,31 +116,46 @@ type counter struct {
 	read map[*manifest.Object]*manifest.Object // what an object with the status of the cluster was before
 }
 
-// again adds an object whose name is at a place already.
+// inRoot is a root that has an object whose name is at a place first.
+type inRoot struct {
+	place int
+	root  string
+}
+
+// again adds an object whose name is at a place already. What no root applies is alone there, or stands for the status
+// of all that roots apply.
 func (c *counter) again(place int, o *manifest.Object) {
-	for i, more := place, true; more; i, more = c.next[i] {
-		switch old := c.list[i]; {
-		case old == o:
-			return
-		case noRoot(o) && !noRoot(old):
-			c.list[i] = c.applied(o, old)
-		case noRoot(old) || old.Root == o.Root:
-			if old.Root == o.Root && !ofCluster(old) && !Same(old, o) {
-				c.hidden = append(c.hidden, Duplicate{Object: cmp.Or(c.read[old], old)})
-				c.by = append(c.by, i)
-			}
-			c.list[i] = c.applied(old, o)
-			return
+	at, known := place, noRoot(c.list[place])
+	switch {
+	case known:
+	case noRoot(o):
+		for i, more := place, true; more; i, more = c.next[i] {
+			c.list[i] = c.applied(o, c.list[i])
 		}
-		place = i
-	}
-	if !noRoot(o) {
+		return
+	default:
 		if c.next == nil {
-			c.next = map[int]int{}
+			c.next, c.last, c.roots = map[int]int{}, map[int]int{}, map[inRoot]int{}
 		}
-		c.next[place] = len(c.list)
-		c.list = append(c.list, c.applied(c.list[place], o))
+		if _, several := c.last[place]; !several {
+			c.last[place], c.roots[inRoot{place, c.list[place].Root}] = place, place
+		}
+		at, known = c.roots[inRoot{place, o.Root}]
 	}
+	if !known {
+		before := c.last[place]
+		c.next[before], c.last[place], c.roots[inRoot{place, o.Root}] = len(c.list), len(c.list), len(c.list)
+		c.list = append(c.list, c.applied(c.list[before], o))
+		return
+	}
+	old := c.list[at]
+	if old == o {
+		return
+	}
+	if old.Root == o.Root && !ofCluster(old) && !Same(old, o) {
+		c.hidden, c.by = append(c.hidden, Duplicate{Object: cmp.Or(c.read[old], old)}), append(c.by, at)
+	}
+	c.list[at] = c.applied(old, o)
 }
 
 // settled returns the objects that count where roots have objects of one name.

@@ -81,7 +81,7 @@ func (p *Program) Find() (string, error) {
 }
 
 // Writes is the kind of question of a Kubernetes. It changes with the types of package writes.
-const Writes = "writes-v1"
+const Writes = "writes-v2"
 
 // Kubernetes is a writes.Checker that asks the program olmgen-validate.
 type Kubernetes struct{ *Program }
