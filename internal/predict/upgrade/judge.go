@@ -407,9 +407,16 @@ func (j *judge) conversions(p Pair) {
 // shipped finds CRDs of the newer release that no API server serves, and ClusterRoles that it writes over those of the
 // cluster. A play of the whole cluster finds the former, too.
 func (j *judge) shipped(p Pair) {
-	objects, before := olm.CRDs(shipped(p.New, j.New)), byName(j.live, j.before)
+	crds := olm.CRDs(p.New.Bundle)
+	for _, crd := range ownedCRDs(p.New, j.rendered[1]) {
+		crds[crd.Name] = crd
+	}
+	var before []*manifest.Object // those of a group share their names
+	for _, group := range lists.SortedUnique(lists.Map(lists.Keys(crds), groupOf)) {
+		before = append(before, j.ofGroup()[group]...)
+	}
 	key := func(f findings.Finding) string { return f.Rule + f.Object }
-	was, now := fit.NamesTaken(before), fit.NamesTaken(append(before, byName(objects)...))
+	was, now := fit.NamesTaken(before), fit.NamesTaken(append(before, byName(crds)...))
 	if now = append(now, fit.DefaultRoles(p.New.Bundle)...); p.Old != nil {
 		was = append(was, fit.DefaultRoles(p.Old.Bundle)...)
 	}
@@ -420,6 +427,12 @@ func (j *judge) shipped(p Pair) {
 				Line: f.Line, Message: "ships " + f.Object + ": " + f.Message})
 		}
 	}
+}
+
+// groupOf returns the API group of a CRD, by its name.
+func groupOf(crd string) string {
+	_, group, _ := strings.Cut(crd, ".")
+	return group
 }
 
 // byName returns the objects of maps, those of the first map first.

@@ -79,6 +79,13 @@ func (u Upgrade) Findings(ctx context.Context) ([]Consequence, error) {
 		}
 		return unowned(j.cluster())
 	})
+	j.ofGroup = sync.OnceValue(func() map[string][]*manifest.Object {
+		of := map[string][]*manifest.Object{}
+		for _, crd := range byName(j.live, j.before) {
+			of[groupOf(crd.Name)] = append(of[groupOf(crd.Name)], crd)
+		}
+		return of
+	})
 	j.rendered = [2]map[string]*manifest.Object{maps.Clone(j.before), maps.Clone(j.after)}
 	for _, p := range u.Pairs {
 		if p.New != nil {
@@ -144,8 +151,9 @@ type judge struct {
 	found         []Consequence
 	ofPair        int // where those of the pair begin
 
-	cluster func() *world.World          // what is in the cluster, read once
-	unowned func() map[string]*world.CSV // of it, by name
+	cluster func() *world.World                  // what is in the cluster, read once
+	unowned func() map[string]*world.CSV         // of it, by name
+	ofGroup func() map[string][]*manifest.Object // CRDs of the cluster and the older release, by their API group
 }
 
 // addCRDs adds the CRDs that only the bundle of an operator has. Some profiles render none.
