@@ -148,6 +148,46 @@ func treeWith(head, unit string) func(n int) map[string]string {
 	}
 }
 
+// fleet returns a tree of clusters, each with objects of the same names that Flux reads, and the tree with another channel
+// in all of them.
+func fleet(n int) map[string]string {
+	const cluster = `apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: flux-system, namespace: flux-system}
+spec: {interval: 1m, url: https://git.example.com/fleet.git}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: vars, namespace: flux-system}
+data: {source: s}
+`
+	const applied = `---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: %s, namespace: flux-system}
+spec:
+  path: %[2]s
+  prune: true
+  sourceRef: {kind: GitRepository, name: flux-system}
+  postBuild: {substituteFrom: [{kind: ConfigMap, name: vars}]}
+%[3]s`
+	files := map[string]string{}
+	for tree, channel := range map[string]string{"tree": "alpha", "now": "beta"} {
+		files[tree+"/ops/s.yaml"] = `apiVersion: operators.coreos.com/v1alpha1
+kind: Subscription
+metadata: {name: a, namespace: op}
+spec: {name: a, channel: ` + channel + `, source: "${source}", sourceNamespace: op}
+`
+		files[tree+"/late/c.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: op}\n"
+		for i := range n {
+			dir := fmt.Sprintf("/clusters/c%d", i)
+			files[tree+dir+"/flux.yaml"] = cluster + fmt.Sprintf(applied, "flux-system", "."+dir, "") +
+				fmt.Sprintf(applied, "ops", "./ops", "") + fmt.Sprintf(applied, "late", "./late", "  dependsOn: [{name: ops}]\n")
+		}
+	}
+	return files
+}
+
 func treeDimensions() []dimension {
 	rule := "- {apiGroups: [g#], resources: [r], verbs: [get]}\n"
 	secrets := "- {apiGroups: [''], resources: [secrets], verbs: [get, list]}\n"
@@ -194,6 +234,7 @@ func treeDimensions() []dimension {
 			files["tree/csvs.yaml"] = lines(n, "", csvs, "")
 			return files
 		}, []string{"diff DIR/tree DIR/tree --catalog DIR/catalog"}},
+		{"clusters of Flux", 1024, fleet, []string{"check DIR/tree", "diff DIR/tree DIR/now", "images DIR/tree", "update DIR/tree"}},
 		{"operator groups of one namespace", 0, treeWith("", strings.ReplaceAll(groupOf, "m#", "ns")), ofTrees},
 	}
 }
@@ -373,6 +414,9 @@ func (d dimension) grow(t *testing.T, command string) {
 	least := 64
 	if strings.HasPrefix(command, "catalog resolve") {
 		least = 256 // gini makes a sorting network of the entries, n log² n: in small ones this is more than the limit
+	}
+	if d.name == "clusters of Flux" {
+		least = 256 // reading the files takes longer than a comparison of few clusters with each other
 	}
 	fuzztest.Growth(t, fuzztest.Linear, min(least, most/4), most, func(n int) func() {
 		dir, out := t.TempDir(), t.TempDir()
