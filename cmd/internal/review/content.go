@@ -105,6 +105,9 @@ func CatalogName(ref string) string {
 // CheckNames refuses a catalog that no object names, with the names that are there. If there are none, or a part of the
 // tree is not known and no name is nearly the same, it returns a message instead.
 func CheckNames(values []string, objects []*manifest.Object, partial bool) (messages []*ContentError, err error) {
+	if len(values) == 0 {
+		return nil, nil
+	}
 	known, any := catalogNames(objects)
 	var given []Content
 	for _, value := range values {
