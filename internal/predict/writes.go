@@ -23,67 +23,94 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Refusals returns what the API server refuses of objects that a person or an engine applies to a cluster: one error for
-// each field at fault, and for the first policy. existing returns what an object takes the place of, or nil; what is
-// read from a cluster is not asked about. place returns where a field stands. The release of the cluster may be nil.
-// The error is that of the API.
-func Refusals(ctx context.Context, api writes.Checker, release *semver.Version, objects []*manifest.Object,
-	w *world.World, existing func(*manifest.Object) *manifest.Object,
-	place func(o *manifest.Object, field string) (string, int)) (list []findings.Finding, err error) {
+// Apply is how a person or an engine applies objects to a cluster.
+type Apply struct {
+	API     writes.Checker  // nil: nobody is asked
+	Release *semver.Version // of the cluster; may be nil
+	World   *world.World    // the cluster, with its ValidatingAdmissionPolicies
+	// Existing returns what an object takes the place of, or nil.
+	Existing func(*manifest.Object) *manifest.Object
+	Place    func(o *manifest.Object, field string) (string, int) // where a field stands
+	Whole    bool                                                 // no object has but a part of what it is in the cluster
+}
+
+// Refused returns what the API server refuses of objects: one error for each field at fault, and for the first policy.
+// What is read from a cluster is not asked about. The error is that of the API.
+func (a Apply) Refused(ctx context.Context, objects []*manifest.Object) (list []findings.Finding, err error) {
 	var asked []writes.Write
-	var answers []writes.Answer
 	var of []*manifest.Object
 	for _, o := range objects {
-		if api == nil || !olm.BuiltinGroup(o.Group()) || o.Has("metadata", "uid") || o.Name == "" {
+		if a.API == nil || !olm.BuiltinGroup(o.Group()) || o.Has("metadata", "uid") || o.Name == "" {
 			continue
 		}
-		w, err := writes.Of(existing(o), o)
+		w, err := writes.Of(a.Existing(o), o)
 		if err != nil { // it is reported where it is read
 			continue
 		}
 		w.Strict = true
 		asked, of = append(asked, w), append(of, o)
 	}
-	if len(asked) > 0 {
-		if answers, err = api.Check(ctx, asked); err != nil {
-			return nil, err
-		}
+	answers, err := a.ask(ctx, asked)
+	if err != nil {
+		return nil, err
 	}
 	for _, o := range ofOLMv1(objects, olm.KindClusterExtension) {
-		if old := existing(o); old != nil {
+		if old := a.Existing(o); old != nil {
 			answers, of = append(answers, writes.Answer{Causes: plan.Fixed(old, o)}), append(of, o)
 		}
 	}
-	for i, a := range answers {
-		if len(a.Causes) == 0 {
-			continue
-		}
-		severity, unless := level(of[i], a.Causes)
-		for _, cause := range a.Causes {
-			file, line := place(of[i], cause.Field)
-			list = append(list, findings.Finding{Rule: upgrade.RuleRefused.ID, Level: severity, File: file,
-				Line: line, Object: of[i].Identity(),
-				Message: writes.Who(release) + " refuses " + cause.String(), Hint: cmp.Or(cause.Hint, unless)})
+	for i, answer := range answers {
+		for _, cause := range answer.Causes {
+			list = append(list, a.refusal(of[i], answer.Causes, cause.Field,
+				writes.Who(a.Release)+" refuses "+cause.String(), cause.Hint))
 		}
 	}
-	return append(list, denials(objects, w, existing, place)...), nil
+	return append(list, a.denied(objects)...), nil
 }
 
-// denials returns what the ValidatingAdmissionPolicies of a cluster refuse of objects that are applied to it.
-func denials(objects []*manifest.Object, w *world.World, existing func(*manifest.Object) *manifest.Object,
-	place func(o *manifest.Object, field string) (string, int)) (list []findings.Finding) {
-	admission := plan.AdmissionOf(w)
+// ask asks the API. An object that takes the place of a whole one lacks what it lacks; of others the cluster may have
+// the rest.
+func (a Apply) ask(ctx context.Context, asked []writes.Write) (answers []writes.Answer, err error) {
+	if len(asked) == 0 {
+		return nil, nil
+	}
+	if answers, err = a.API.Check(ctx, asked); err != nil {
+		return nil, err
+	}
+	var before []writes.Write
+	var of []int
+	for i, w := range asked {
+		if missing(answers[i].Causes) && w.Existing != nil {
+			before, of = append(before, writes.Write{Object: w.Existing}), append(of, i)
+		}
+	}
+	if len(before) == 0 {
+		return answers, nil
+	}
+	was, err := a.API.Check(ctx, before)
+	for i := range was {
+		for n := range answers[of[i]].Causes {
+			answers[of[i]].Causes[n].Missing = missing(was[i].Causes)
+		}
+	}
+	return answers, err
+}
+
+func missing(causes []writes.Cause) bool {
+	return slices.ContainsFunc(causes, func(c writes.Cause) bool { return c.Missing })
+}
+
+// denied returns what the ValidatingAdmissionPolicies of the cluster refuse.
+func (a Apply) denied(objects []*manifest.Object) (list []findings.Finding) {
+	admission := plan.AdmissionOf(a.World)
 	var unknown []string
 	for _, o := range objects {
 		if o.Has("metadata", "uid") || o.Name == "" {
 			continue
 		}
-		refusal, why := admission.Denies(existing(o), o)
-		if unknown = append(unknown, why...); refusal != nil {
-			severity, unless := level(o, nil)
-			file, line := place(o, "")
-			list = append(list, findings.Finding{Rule: upgrade.RuleRefused.ID, Level: severity, File: file, Line: line,
-				Object: o.Identity(), Message: apiServerRefuses + refusal.Text, Hint: unless})
+		denied, why := admission.Denies(a.Existing(o), o)
+		if unknown = append(unknown, why...); denied != nil {
+			list = append(list, a.refusal(o, nil, "", apiServerRefuses+denied.Text, ""))
 		}
 	}
 	if len(unknown) > 0 {
@@ -93,14 +120,28 @@ func denials(objects []*manifest.Object, w *world.World, existing func(*manifest
 	return list
 }
 
+// refusal returns the finding about a field that the API server refuses, with how bad it is as the object stands, and
+// when it is not: another program may write into the text, and the cluster may have the rest of the object.
+func (a Apply) refusal(o *manifest.Object, causes []writes.Cause, field, message, hint string) findings.Finding {
+	level, unless := findings.Error, ""
+	if at := olm.Placeholder(o); at != "" {
+		level, unless = findings.Note, "another program may replace what "+at+" has before it is applied"
+	} else if missing(causes) && !a.Whole {
+		level, unless = findings.Warning, "it is taken if the cluster has the object already: an apply merges the two"
+	}
+	file, line := a.Place(o, field)
+	return findings.Finding{Rule: upgrade.RuleRefused.ID, Level: level, File: file, Line: line, Object: o.Identity(),
+		Message: message, Hint: cmp.Or(hint, unless)}
+}
+
 // judgeApplied reports what the API server refuses of the objects of the tree, if they are asked about.
 func (c *prediction) judgeApplied(ctx context.Context) error {
 	if !c.options.Applied {
 		return nil
 	}
-	none := func(*manifest.Object) *manifest.Object { return nil }
-	refused, err := Refusals(ctx, c.options.API, c.options.Target.Kube, c.objects, c.World, none,
-		(*manifest.Object).PlaceOf)
+	refused, err := Apply{API: c.options.API, Release: c.options.Target.Kube, World: c.World,
+		Existing: func(*manifest.Object) *manifest.Object { return nil }, Place: (*manifest.Object).PlaceOf}.
+		Refused(ctx, c.objects)
 	c.findings = append(c.findings, refused...)
 	c.findings = append(c.findings, fit.NamesTaken(c.applied())...)
 	return err
@@ -109,18 +150,6 @@ func (c *prediction) judgeApplied(ctx context.Context) error {
 // applied returns what of the tree a person or an engine applies. A dump says itself what the API server serves.
 func (c *prediction) applied() []*manifest.Object {
 	return lists.Filter(c.objects, func(o *manifest.Object) bool { return !o.Has("metadata", "uid") })
-}
-
-// level returns how bad it is that the API server refuses an object as it stands, and when it does not refuse it:
-// another program may write into the text, and the cluster may have the rest of the object.
-func level(o *manifest.Object, causes []writes.Cause) (findings.Severity, string) {
-	if field := olm.Placeholder(o); field != "" {
-		return findings.Note, "another program may replace what " + field + " has before it is applied"
-	}
-	if slices.ContainsFunc(causes, func(c writes.Cause) bool { return c.Missing }) {
-		return findings.Warning, "it is taken if the cluster has the object already: an apply merges the two"
-	}
-	return findings.Error, ""
 }
 
 // preflight asks what OLM v1 asks before it changes a CRD of the cluster, and what the API server says to what it

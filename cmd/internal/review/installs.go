@@ -47,6 +47,8 @@ type TreeOptions struct {
 	Target  fit.Cluster        // the releases in it
 	Over    *Subject           // the older state, whose outcome this one is played on; nil for an empty cluster
 	Next    []*manifest.Object // the newer state, if this one is the older
+
+	whole bool // the objects are rendered: none has but a part of what it is in the cluster
 }
 
 // FromTree returns the objects of a tree as a Subject, with what OLM makes of the operators that it installs for the

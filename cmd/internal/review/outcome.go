@@ -203,7 +203,8 @@ func (o TreeOptions) refused(ctx context.Context, objects []*manifest.Object, li
 	if slices.ContainsFunc(objects, plan.BindsPolicy) {
 		cluster = world.Read(objects, o.Namespace)
 	}
-	list, err := predict.Refusals(ctx, o.API, nil, changed, cluster, before, place)
+	list, err := predict.Apply{API: o.API, World: cluster, Existing: before, Place: place, Whole: o.whole}.
+		Refused(ctx, changed)
 	return append(list, lists.Filter(fit.NamesTaken(append(same, changed...)), func(f findings.Finding) bool {
 		return slices.ContainsFunc(changed, func(x *manifest.Object) bool { return x.Identity() == f.Object })
 	})...), err

@@ -153,13 +153,13 @@ func (s *Subject) State(name string) (compare.State, error) {
 
 // Refused returns what the API server refuses of what an engine or a person applies.
 func (s *Subject) Refused(ctx context.Context, api writes.Checker) ([]findings.Finding, error) {
-	return TreeOptions{API: api}.refused(ctx, s.applied, nil, s.locate)
+	return TreeOptions{API: api, whole: true}.refused(ctx, s.applied, nil, s.locate)
 }
 
 // Compare compares two subjects. Their names are those of the report. What is unknown of them is added to o.Unresolved.
 func Compare(ctx context.Context, old, new *Subject, names [2]string, o compare.Options) (*compare.Report, error) {
 	o.Unresolved = append(slices.Clip(o.Unresolved), new.unresolved(old)...)
-	refused, err := TreeOptions{API: o.API}.refused(ctx, new.applied, lists.By(old.All, TreeOptions{}.key), new.locate)
+	refused, err := TreeOptions{API: o.API, whole: true}.refused(ctx, new.applied, lists.By(old.All, TreeOptions{}.key), new.locate)
 	if err != nil {
 		return nil, err
 	}
