@@ -192,6 +192,11 @@ func TestPackages(t *testing.T) {
 	if r := compared(t, old, now); r.Verdict != want || len(r.Identity) != 1 || r.Identity[0].Field != "package" || r.Identity[0].Severity != findings.Warning {
 		t.Errorf("verdict %q, want %q: %v", r.Verdict, want, r.Identity)
 	}
+	next := tree(t, csv("a", "1.1.0", "op", ", replaces: a.v1.0.0"))
+	next.Operators[0].Package = "b"
+	if r := compared(t, old, next); r.Verdict != "OLM would not upgrade" || !r.Meets(compare.AnyError) {
+		t.Errorf("a release of another package: verdict %q", r.Verdict)
+	}
 	now.Operators[0].Package = "" // a tree does not say it
 	if r := compared(t, old, now); !r.Empty() {
 		t.Errorf("a package that is not known: %v", r.Identity)

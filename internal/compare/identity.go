@@ -125,12 +125,22 @@ func compareIdentity(old, now Operator) []change.Change {
 		out = append(out, change.Change{Part: change.Version, Field: "metadata.name", Change: change.Changed,
 			Old: old.Name, New: now.Name, Severity: findings.Info, At: "metadata.name"})
 	}
-	if a, b := old.Package, now.Package; a != b && a != "" && b != "" {
-		out = append(out, change.Change{Part: change.Operator, Field: "package", Change: change.Changed, Old: a, New: b,
-			Severity: findings.Warning, Message: "two different packages: OLM does not update one to the other"})
+	if old.otherPackage(now) {
+		c := change.Change{Part: change.Operator, Field: "package", Change: change.Changed, Old: old.Package,
+			New: now.Package, Severity: findings.Warning,
+			Message: "two different packages: OLM does not update one to the other"}
+		if now.Spec.Replaces == old.Name { // it is meant to
+			c.Severity = findings.Error
+		}
+		out = append(out, c)
 	}
 	change.Sort(out)
 	return out
+}
+
+// otherPackage reports whether two operators are of packages that are known, and not the same.
+func (o Operator) otherPackage(now Operator) bool {
+	return o.Package != now.Package && o.Package != "" && now.Package != ""
 }
 
 // factsOf returns what an operator says of itself.

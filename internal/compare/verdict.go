@@ -223,18 +223,23 @@ const refusal = "OLM or the API server would refuse it, or an operator would fai
 
 // olmVerdict returns what OLM would do, by the section OLM. It is empty where OLM has nothing to do.
 func (r *Report) olmVerdict(pairs []pair) string {
-	out := ""
+	out, other := "", false
 	for _, p := range pairs {
 		switch {
 		case p.now == nil || p.now.WithoutOLM || p.old != nil && p.old.Name == p.now.Name:
 		case p.old == nil && out == "":
 			out = "OLM would install it"
+		case p.old != nil && p.old.otherPackage(*p.now):
+			other = true
 		case p.old != nil:
 			out = "OLM would upgrade"
 		}
 	}
 	if out != "" && r.approval {
 		out += " when somebody approves it"
+	}
+	if other {
+		out = "OLM would not upgrade"
 	}
 	for _, c := range slices.Backward(r.OLM) { // the worst is the first
 		switch {
