@@ -23,6 +23,7 @@ import (
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/golden/schematest"
+	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/internal/print"
 	"github.com/olmgen/olmgen/internal/tree"
@@ -289,20 +290,29 @@ func TestTree(t *testing.T) {
 		return "apiVersion: operators.coreos.com/v2\nkind: OperatorCondition\nmetadata: {name: " + name + ", namespace: op}\nspec:\n" +
 			"  conditions: [{type: Upgradeable, status: '" + status + "', reason: r, message: m, lastTransitionTime: 2024-01-01T00:00:00Z}]\n---\n"
 	}
-	write(t, dir, "-- tree.yaml --\n"+csv("a.v1.0.0", "")+csv("b.v1.0.0", "")+csv("c.v1.0.0", ", labels: {olm.copiedFrom: x}")+
+	write(t, dir, "-- tree.yaml --\n"+csv("a.v1.0.0", "")+
+		strings.Replace(csv("b.v1.0.0", ""), "---", "status: {phase: Failed, reason: UnsupportedOperatorGroup, message: bad}\n---", 1)+csv("c.v1.0.0", ", labels: {olm.copiedFrom: x}")+
 		condition("a.v1.0.0", "False")+condition("b.v1.0.0", "True")+
 		"apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nmetadata: {name: s, namespace: op}\n")
 	read, err := tree.Read(t.Context(), []string{dir}, tree.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := audit.OfTree(t.Context(), read, review.TreeOptions{Name: dir}, audit.Options{})
+	set, err := audit.OfTree(t.Context(), read, review.TreeOptions{Name: dir}, audit.Options{Form: fit.OLMv0})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r, err := set.Run(t.Context(), audit.Head)
 	if err != nil {
 		t.Fatal(err)
+	}
+	var verdicts []string
+	for _, row := range r.Rows {
+		verdicts = append(verdicts, row.Name+" "+row.Verdict.String())
+	}
+	const failed = "b.v1.0.0 does not start: it is Failed in the cluster (UnsupportedOperatorGroup): bad"
+	if !slices.Contains(verdicts, failed) || slices.Contains(verdicts, strings.Replace(failed, "b.", "a.", 1)) {
+		t.Errorf("verdicts %q, want %q", verdicts, failed)
 	}
 	m := r.Totals.Metrics
 	if m.CSVs != 2 || m.Subscriptions != 1 || m.Upgradeable != 1 || m.NotUpgradeable != 1 {

@@ -307,6 +307,12 @@ func (x *Inspected) fit(o Options, life *fit.Lifecycle) {
 	}
 	verdict, found := fit.Judge(operator, x.form(o), o.Cluster)
 	x.Verdict = verdict
+	if s := x.CSV.Status; x.Release.installed != nil && x.form(o) == fit.OLMv0 && verdict.Answer != fit.Refused &&
+		(s.Phase == v1alpha1.CSVPhaseFailed || s.Phase == v1alpha1.CSVPhasePending) {
+		x.Verdict = fit.Verdict{Answer: fit.Stays, Rule: string(s.Reason), Remedy: "see olmgen check of the same dump",
+			Reason: fmt.Sprintf("it is %s in the cluster (%s): %s", s.Phase, s.Reason, text.OneLine(s.Message))}
+		x.Unfit = append(x.Unfit, string(s.Reason))
+	}
 	for _, f := range found {
 		id := strings.TrimPrefix(f.Rule, fit.Prefix)
 		if f.Level != findings.Note {
