@@ -66,6 +66,9 @@ func (c Selection) namespaces(all []*Operator) map[string]bool {
 // CheckName refuses a name that is not that of an operator's package or CSV. The hint has the names that are.
 func (s *State) CheckName(name string) error {
 	names := s.packages()
+	if len(names) == 0 {
+		return s.checkSome()
+	}
 	for _, o := range s.every() {
 		for _, old := range s.replaced[o.CSV.Name] {
 			if old.Name == name {
