@@ -275,13 +275,19 @@ func watchAllNamespaces(r *rendering) {
 // watchAll sets WATCH_NAMESPACE of one container. The configuration of a Subscription, which goes to containers only,
 // comes later and wins.
 func (r *rendering) watchAll(c *corev1.Container, field string, configured bool) {
-	configured = configured && r.options.Config != nil && slices.ContainsFunc(r.options.Config.Env,
-		func(e corev1.EnvVar) bool { return e.Name == envWatch })
+	var config corev1.EnvVar
+	if configured = configured && r.options.Config != nil; configured {
+		config = lists.Find(r.options.Config.Env, func(e corev1.EnvVar) bool { return e.Name == envWatch })
+		configured = config.Name != ""
+	}
 	for i := range c.Env {
 		e := &c.Env[i]
 		at := fmt.Sprintf("%s[%d]", field, i)
 		targets := e.ValueFrom != nil && readsTargets(e.ValueFrom.FieldRef)
 		switch {
+		case e.Name == envWatch && configured && r.watchesOthers(config):
+			r.warnWatch(at, "container %s reads %s: the Subscription's config says %s, and the operator is bound in %s",
+				c.Name, e.Name, config.Value, strings.Join(r.bound(), ","))
 		case e.Name == envWatch && configured:
 			r.warnWatch(at, "container %s reads %s: it is set as the Subscription's config says, not to all namespaces",
 				c.Name, e.Name)
@@ -295,6 +301,13 @@ func (r *rendering) watchAll(c *corev1.Container, field string, configured bool)
 				olm.AnnotationTargets, e.Name)
 		}
 	}
+}
+
+// watchesOthers reports whether a configured variable names other namespaces than those where the operator is bound.
+func (r *rendering) watchesOthers(v corev1.EnvVar) bool {
+	bound := r.bound()
+	return len(bound) > 0 && !slices.Contains(bound, allNamespaces) && v.Value != "" &&
+		!slices.Equal(lists.SortedUnique(bound), lists.SortedUnique(strings.Split(v.Value, ",")))
 }
 
 func readsTargets(f *corev1.ObjectFieldSelector) bool { return f != nil && f.FieldPath == pathTargets }
