@@ -11,6 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/compare"
+	"github.com/olmgen/olmgen/internal/compare/change"
 	"github.com/olmgen/olmgen/internal/print"
 )
 
@@ -182,6 +183,20 @@ spec: {version: ` + version + `, install: {strategy: deployment}` + spec + `}
 
 func group(namespace, targets string) string {
 	return "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {name: g, namespace: " + namespace + "}\nspec: {targetNamespaces: [" + targets + "]}\n---\n"
+}
+
+// A role that is gone is not one that its subject gets.
+func TestRoleGone(t *testing.T) {
+	const binding = "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: b, namespace: op}\n" +
+		"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: r}\nsubjects: [{kind: ServiceAccount, name: a}]\n---\n"
+	const role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r}\n" +
+		"rules: [{apiGroups: [''], resources: [pods], verbs: [get]}]\n---\n"
+	for old, want := range map[string]string{binding + role: "is bound to this role, which is gone", "": "gets this role"} {
+		r := compared(t, tree(t, old), tree(t, binding))
+		if !slices.ContainsFunc(r.Workloads, func(c change.Change) bool { return strings.Contains(c.Message, want) }) {
+			t.Errorf("no change says %q: %v", want, r.Workloads)
+		}
+	}
 }
 
 // Two bundles of different packages are no two releases of one operator.

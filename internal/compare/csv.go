@@ -293,6 +293,7 @@ func unknownRoles(old, now State) []change.Change {
 	var out []change.Change
 	key := func(u permissions.Unknown) string { return fmt.Sprint(u.Subject, u.Role, u.Namespaces) }
 	before, after := lists.Set(old.Permissions.Unknown, key), lists.Set(now.Permissions.Unknown, key)
+	known := lists.Set(old.Objects, (*manifest.Object).Identity)
 	for _, u := range slices.Concat(now.Permissions.Unknown, old.Permissions.Unknown) {
 		c := change.Change{Object: u.Source.Object, Part: change.Account, Field: "roleRef", Change: change.Added,
 			New: u.Role, Severity: findings.Warning, File: u.Source.File, Line: u.Source.Line,
@@ -300,6 +301,10 @@ func unknownRoles(old, now State) []change.Change {
 		if !after[key(u)] {
 			c.Change, c.Old, c.New, c.Severity = change.Removed, u.Role, "", findings.Info
 			c.Message = fmt.Sprintf("%s loses this role, which is not among the objects", u.Subject)
+		}
+		if after[key(u)] && known[u.Role] {
+			c.Change, c.Old, c.New = change.Removed, u.Role, ""
+			c.Message = fmt.Sprintf("%s is bound to this role, which is gone", u.Subject)
 		}
 		if before[key(u)] != after[key(u)] {
 			out = append(out, c)
