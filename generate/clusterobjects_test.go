@@ -111,3 +111,23 @@ func TestClusterObjectsFromRefused(t *testing.T) {
 		}
 	}
 }
+
+// Without OLM nobody keeps two releases of one operator from changing the same objects.
+func TestRivals(t *testing.T) {
+	for targets, want := range map[string]string{"two": "", "one": "x1 and x2 both manage memcacheds.cache.example.com in the same namespaces",
+		allNamespaces: "x1 and x2 both manage"} {
+		for _, shared := range [][]string{nil, {"memcacheds.cache.example.com"}} {
+			operators := canary(t, [2]string{"two", ""})
+			for i := range operators {
+				operators[i].Options.Profile, operators[i].Options.SharedAPIs = ProfilePlain, shared
+			}
+			if operators[1].Options.TargetNamespaces = []string{targets}; targets == allNamespaces {
+				operators[1].Options.TargetNamespaces = nil
+			}
+			_, err := RenderAll(operators)
+			if refused := want != "" && shared == nil; refused != (err != nil) || refused && !strings.Contains(err.Error(), want) {
+				t.Errorf("targets %q, shared %v: %v, want %q", targets, shared, err, want)
+			}
+		}
+	}
+}

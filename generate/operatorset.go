@@ -214,10 +214,14 @@ func (m Operator) grouped() bool {
 func conflicts(operators []Operator, results []*Result) error {
 	for i, a := range operators {
 		for j, b := range operators[:i] {
-			if !a.grouped() || !b.grouped() {
-				continue
+			var err error
+			switch {
+			case a.grouped() && b.grouped():
+				err = conflict(b, a, results[j], results[i])
+			case a.Options.Profile == ProfilePlain && b.Options.Profile == ProfilePlain:
+				err = rivals(b, a, results[j], results[i])
 			}
-			if err := conflict(b, a, results[j], results[i]); err != nil {
+			if err != nil {
 				return &OperatorError{i, a.Name, err}
 			}
 		}
@@ -250,6 +254,17 @@ func conflict(a, b Operator, ra, rb *Result) error {
 	return nil
 }
 
+// rivals refuses two releases of one operator that watch a common namespace without OLM: nobody else keeps both from
+// changing the same objects.
+func rivals(a, b Operator, ra, rb *Result) error {
+	crd := common(ownedCRDs(a), ownedCRDs(b))
+	if crd == "" || !meet(ra.targets, rb.targets) || slices.Contains(a.Options.SharedAPIs, crd) {
+		return nil
+	}
+	return refuse("give them different target namespaces, or declare that they share it (sharedAPIs)", "%s and %s both manage %s in the same namespaces", a.Name,
+		b.Name, crd)
+}
+
 func ownedCRDs(m Operator) []string {
 	return lists.Map(m.Bundle.CSV.Spec.CustomResourceDefinitions.Owned,
 		func(d v1alpha1.CRDDescription) string { return d.Name })
@@ -258,10 +273,11 @@ func ownedCRDs(m Operator) []string {
 // overlap reports whether two groups watch a common namespace: all namespaces meet any, and a group's own namespace
 // counts as watched (spec 9).
 func overlap(a, b *Result) bool {
-	if slices.Contains(a.targets, allNamespaces) || slices.Contains(b.targets, allNamespaces) {
-		return true
-	}
-	return common(append(slices.Clone(a.targets), a.Namespace), append(slices.Clone(b.targets), b.Namespace)) != ""
+	return meet(append(slices.Clone(a.targets), a.Namespace), append(slices.Clone(b.targets), b.Namespace))
+}
+
+func meet(a, b []string) bool {
+	return slices.Contains(a, allNamespaces) || slices.Contains(b, allNamespaces) || common(a, b) != ""
 }
 
 func common(a, b []string) string {
