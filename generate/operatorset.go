@@ -261,8 +261,8 @@ func rivals(a, b Operator, ra, rb *Result) error {
 	if crd == "" || !meet(ra.targets, rb.targets) || slices.Contains(a.Options.SharedAPIs, crd) {
 		return nil
 	}
-	return refuse("give them different target namespaces, or declare that they share it (sharedAPIs)", "%s and %s both manage %s in the same namespaces", a.Name,
-		b.Name, crd)
+	return refuse("give them different target namespaces, or declare that they share it (sharedAPIs)",
+		"%s and %s both manage %s in the same namespaces", a.Name, b.Name, crd)
 }
 
 func ownedCRDs(m Operator) []string {

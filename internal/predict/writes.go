@@ -30,8 +30,9 @@ type Apply struct {
 	World   *world.World    // the cluster, with its ValidatingAdmissionPolicies
 	// Existing returns what an object takes the place of, or nil.
 	Existing func(*manifest.Object) *manifest.Object
-	Place    func(o *manifest.Object, field string) (string, int) // where a field stands
-	Whole    bool                                                 // no object has but a part of what it is in the cluster
+	// Place returns where a field stands.
+	Place func(o *manifest.Object, field string) (string, int)
+	Whole bool // no object has but a part of what it is in the cluster
 }
 
 // Refused returns what the API server refuses of objects: one error for each field at fault, and for the first policy.

@@ -423,7 +423,8 @@ func (x *explorer) missing(names map[[2]string][]string, o *manifest.Object, at 
 	is := func(h held) bool {
 		return h.o.Namespace == d.namespace || h.o.Namespace == "" || d.namespace == ""
 	}
-	if d.name == "" || lists.Any(maps.Values(x.byName[d.named]), func(in []held) bool { return slices.ContainsFunc(in, is) }) {
+	any := func(in []held) bool { return slices.ContainsFunc(in, is) }
+	if d.name == "" || lists.Any(maps.Values(x.byName[d.named]), any) {
 		return d
 	}
 	others := lists.Filter(names[[2]string{d.group, d.kind}], func(name string) bool {

@@ -159,7 +159,8 @@ func (s *Subject) Refused(ctx context.Context, api writes.Checker) ([]findings.F
 // Compare compares two subjects. Their names are those of the report. What is unknown of them is added to o.Unresolved.
 func Compare(ctx context.Context, old, new *Subject, names [2]string, o compare.Options) (*compare.Report, error) {
 	o.Unresolved = append(slices.Clip(o.Unresolved), new.unresolved(old)...)
-	refused, err := TreeOptions{API: o.API, whole: true}.refused(ctx, new.applied, lists.By(old.All, TreeOptions{}.key), new.locate)
+	rendered := TreeOptions{API: o.API, whole: true}
+	refused, err := rendered.refused(ctx, new.applied, lists.By(old.All, rendered.key), new.locate)
 	if err != nil {
 		return nil, err
 	}

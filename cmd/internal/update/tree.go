@@ -37,7 +37,8 @@ func NewTreePlan(ctx context.Context, t *tree.Tree, o TreeOptions) (*Plan, error
 	if err := checkChannels(t.Objects, o.Channels); err != nil {
 		return nil, err
 	}
-	u := &treeUpdater{options: o, plan: &Plan{}, at: map[string][]int{}, edits: map[string][]edit{}, filling: map[string][]byte{}}
+	u := &treeUpdater{options: o, plan: &Plan{}, at: map[string][]int{}, edits: map[string][]edit{},
+		filling: map[string][]byte{}}
 	for i, c := range t.Clusters(nil) {
 		u.cluster = c.Name
 		if err := u.update(ctx, t.Of(c, i == 0)); err != nil {
@@ -198,8 +199,9 @@ func (u *treeUpdater) pin(p *predict.Pin) error {
 	return nil
 }
 
-func (u *treeUpdater) change(p *predict.Pin, o *Operator, taken []resolve.PathStep) error {
-	e := inplace.Edit{Object: p.Object}
+// edit returns what the file of an operator is to say.
+func (u *treeUpdater) edit(p *predict.Pin, o *Operator, taken []resolve.PathStep) (e inplace.Edit, err error) {
+	e.Object = p.Object
 	switch {
 	case p.Policy != nil:
 		e.Object, e.Field = p.Policy.Within, strings.TrimPrefix(p.Policy.Path+".spec.versions", ".")
@@ -226,7 +228,7 @@ func (u *treeUpdater) change(p *predict.Pin, o *Operator, taken []resolve.PathSt
 		e.Field = "spec.source.catalog.version"
 		old, err := p.Object.Get("spec", "source", "catalog", "version")
 		if err != nil {
-			return err
+			return e, err
 		}
 		versions, _ := old.(string)
 		version, _ := extension.ExactVersion(versions)
@@ -234,6 +236,14 @@ func (u *treeUpdater) change(p *predict.Pin, o *Operator, taken []resolve.PathSt
 		if u.options.ToHead && len(p.Steps) > 1 {
 			o.Reason = fmt.Sprintf("OLM v1 goes to %s only from there: update it again", p.Steps[1].To)
 		}
+	}
+	return e, nil
+}
+
+func (u *treeUpdater) change(p *predict.Pin, o *Operator, taken []resolve.PathStep) error {
+	e, err := u.edit(p, o, taken)
+	if err != nil {
+		return err
 	}
 	at := e.Object.SetBy(e.Field)
 	if at.Patch != nil {
