@@ -117,8 +117,9 @@ func (a *applied) exploreWithout(files map[string]bool) *explorer {
 	x := &explorer{applied: a, tree: &t, plain: a.plain, byKey: map[nodeKey]*node{}, replaced: map[string]bool{},
 		substituted: budget.NewMeter(budget.Tree), taken: map[string]bool{}, said: map[string]bool{},
 		variants: map[string]int{}, byName: map[named]map[string][]held{}, crossed: map[string]bool{},
-		compared: map[string]fileState{}, built: map[string][]*manifest.Object{}, here: map[string]bool{}, reached: map[manifest.Place]bool{},
-		open: map[*manifest.Object][]string{}, unclear: map[*manifest.Object]bool{}}
+		compared: map[string]fileState{}, built: map[string][]*manifest.Object{}, here: map[string]bool{},
+		reached: map[manifest.Place]bool{},
+		open:    map[*manifest.Object][]string{}, unclear: map[*manifest.Object]bool{}}
 	plain := lists.Filter(a.plain, func(o *manifest.Object) bool { return !files[o.File] && !a.isDropped(o.File) })
 	x.keep(nil, plain)
 	for _, k := range a.roots {
