@@ -61,14 +61,15 @@ func (t *Tree) without(names map[string]bool) bool {
 }
 
 // droppedFrom returns the files and directories, relative, that another tree applies, and this one no more. What an
-// engine applies there was not applied before by something unknown, unless the older tree has nothing of engines.
+// engine applies there was not applied before by something unknown, unless the older tree has nothing of engines. Nor
+// was the directory of a kustomization that another one builds on there, unless an engine here may apply it.
 func (t *Tree) droppedFrom(other *Tree, newer bool) map[string]bool {
 	x, names := t.explored, map[string]bool{}
 	if x.options.All {
 		return names
 	}
 	here, plain := map[string]*node{}, map[string]bool{}
-	engines := newer
+	engines, known := newer, true
 	for _, n := range x.nodes {
 		rel, _ := t.Rel(n.name)
 		if here[rel] == nil || n.by != nil {
@@ -83,19 +84,23 @@ func (t *Tree) droppedFrom(other *Tree, newer bool) map[string]bool {
 	}
 	unclear, was := t.unclear(), other.unclear()
 	for key := range unclear {
-		engines = engines && was[key] // else it may be what applies the rest
+		known = known && was[key] // else it may be what applies the rest
+	}
+	free := func(rel string) bool {
+		n := here[rel]
+		return n != nil && n.by == nil && !n.asked
 	}
 	for _, n := range other.explored.nodes {
 		rel, below := other.Rel(n.name)
-		own, engine := here[rel], n.by != nil && engines && !unclear[other.keyOf(n.by)]
+		own, engine := here[rel], n.by != nil && engines && known && !unclear[other.keyOf(n.by)]
 		if !below || own == nil && !engine {
 			continue
 		}
-		if engine && own != nil && own.by == nil && !own.asked {
+		if engine && free(rel) {
 			names[rel] = true
 		}
-		for _, file := range other.explored.appliedBy(n) {
-			if rel, _ := other.Rel(file); plain[rel] {
+		for _, name := range other.explored.appliedBy(n) {
+			if rel, _ := other.Rel(name); plain[rel] || known && free(rel) {
 				names[rel] = true
 			}
 		}
@@ -103,10 +108,10 @@ func (t *Tree) droppedFrom(other *Tree, newer bool) map[string]bool {
 	return names
 }
 
-// appliedBy returns the files of a root, in messages.
+// appliedBy returns the files of a root and the directories of kustomizations that it builds on, in messages.
 func (x *explorer) appliedBy(n *node) []string {
 	if n.k != nil {
-		return lists.Map(x.builder.Closure(n.k), x.name)
+		return lists.Map(append(x.builder.Closure(n.k), x.builder.Below(n.k)...), x.name)
 	}
 	return lists.Map(n.objects, func(o *manifest.Object) string { return o.File })
 }

@@ -146,6 +146,14 @@ func (b *Builder) Closure(k *Kustomization) (files []string) {
 	return files
 }
 
+// Below returns the directories of all that a kustomization builds on.
+func (b *Builder) Below(k *Kustomization) (dirs []string) {
+	for _, base := range b.withBases(k)[1:] {
+		dirs = append(dirs, base.Dir)
+	}
+	return dirs
+}
+
 // Beside returns what a kustomization is built of beside its files: what its options set, and what charts have made.
 // That is not known of one that surely cannot be built.
 func (b *Builder) Beside(k *Kustomization) (text string, known bool) {
