@@ -62,20 +62,22 @@ func (t *Tree) without(names map[string]bool) bool {
 
 // droppedFrom returns the files and directories, relative, that another tree applies, and this one no more. What an
 // engine applies there was not applied before by something unknown, unless the older tree has nothing of engines. Nor
-// was the directory of a kustomization that another one builds on there, unless an engine here may apply it.
+// was the directory of a kustomization that another one builds on there, unless an engine here may apply it. If only
+// the other tree has that one, it must be of a cluster, as others here are, and the directory of none.
 func (t *Tree) droppedFrom(other *Tree, newer bool) map[string]bool {
 	x, names := t.explored, map[string]bool{}
 	if x.options.All {
 		return names
 	}
 	here, plain := map[string]*node{}, map[string]bool{}
-	engines, known := newer, true
+	engines, known, clusters := newer, true, false
 	for _, n := range x.nodes {
 		rel, _ := t.Rel(n.name)
 		if here[rel] == nil || n.by != nil {
 			here[rel] = n
 		}
-		engines = engines || n.by != nil
+		_, in := x.clusterDir(n.name)
+		engines, clusters = engines || n.by != nil, clusters || in
 	}
 	for _, o := range x.plain {
 		if rel, below := t.Rel(o.File); below && !x.taken[o.File] {
@@ -86,21 +88,26 @@ func (t *Tree) droppedFrom(other *Tree, newer bool) map[string]bool {
 	for key := range unclear {
 		known = known && was[key] // else it may be what applies the rest
 	}
-	free := func(rel string) bool {
-		n := here[rel]
-		return n != nil && n.by == nil && !n.asked
-	}
+	free := func(n *node) bool { return n != nil && n.by == nil && !n.asked }
 	for _, n := range other.explored.nodes {
 		rel, below := other.Rel(n.name)
 		own, engine := here[rel], n.by != nil && engines && known && !unclear[other.keyOf(n.by)]
-		if !below || own == nil && !engine {
+		_, in := other.explored.clusterDir(n.name)
+		applied, joins := own != nil || engine, clusters && in && n.by == nil
+		if !below || !applied && !joins {
 			continue
 		}
-		if engine && free(rel) {
+		if engine && free(own) {
 			names[rel] = true
 		}
 		for _, name := range other.explored.appliedBy(n) {
-			if rel, _ := other.Rel(name); plain[rel] || known && free(rel) {
+			rel, _ := other.Rel(name)
+			is := applied && plain[rel]
+			if base := here[rel]; known && free(base) {
+				_, in := x.clusterDir(base.name)
+				is = applied || !in
+			}
+			if is {
 				names[rel] = true
 			}
 		}

@@ -130,6 +130,24 @@ func TestDropped(t *testing.T) {
 		}
 		return func() map[string]string { return files }
 	}
+	catalog := func(prod string, more ...string) func() map[string]string {
+		return func() map[string]string {
+			files := map[string]string{"clusters/prod/kustomization.yaml": kustomization("m.yaml, " + prod),
+				"clusters/prod/m.yaml":                  configMap("m", "0"),
+				"clusters/prod/team/kustomization.yaml": kustomization("cm.yaml"),
+				"clusters/prod/team/cm.yaml":            configMap("team", "0"),
+				"cat/base/kustomization.yaml":           kustomization("cm.yaml"),
+				"cat/base/cm.yaml":                      configMap("op", "0"),
+				"cat/fast/kustomization.yaml":           kustomization("../base"),
+				"cat/slow/kustomization.yaml":           kustomization("../base") + "nameSuffix: -s\n"}
+			for i := 0; i < len(more); i += 2 {
+				files[more[i]] = more[i+1]
+			}
+			return files
+		}
+	}
+	unread := strings.Replace(set(""), "git", "scm", 1)
+	dev := []string{"clusters/dev/kustomization.yaml", kustomization("../../cat/fast")}
 	cluster, without := "clusters/b/kustomization.yaml", kustomization("vars.yaml, sync.yaml")
 	for name, c := range map[string]struct {
 		old, now   func() map[string]string
@@ -156,6 +174,28 @@ func TestDropped(t *testing.T) {
 		"a plain list":         {part("x.yaml", "z.yaml"), part("x.yaml"), "ops: z", ""},
 		"a plain list is new":  {part("x.yaml"), part("x.yaml", "z.yaml"), "", "ops: z"},
 		"a list is not needed": {part("x.yaml", "z.yaml"), part(), "ops: x z", ".: x z"},
+
+		"a directory of the cluster leaves": {catalog("team"), catalog(""), "clusters/prod: team", ""},
+		"a directory of the cluster comes":  {catalog(""), catalog("team"), "", "clusters/prod: team"},
+		"a list of lists leaves": {catalog("apps", "clusters/prod/apps/kustomization.yaml", kustomization("../team")),
+			catalog("apps", "clusters/prod/apps/kustomization.yaml", kustomization("../../../cat/base")),
+			"clusters/prod: team", "clusters/prod: op"},
+		"an overlay of a catalog leaves": {catalog("../../cat/fast"), catalog(""), "clusters/prod: op", ""},
+		"an overlay of a catalog comes":  {catalog(""), catalog("../../cat/fast"), "", "clusters/prod: op"},
+		"another overlay comes": {catalog("../../cat/slow"), catalog("../../cat/fast"),
+			"clusters/prod: op-s", "clusters/prod: op"},
+		"a base is a root": {catalog("../../cat/fast"), catalog("../../cat/fast",
+			"cat/fast/kustomization.yaml", kustomization("cm.yaml"), "cat/fast/cm.yaml", configMap("op", "0"),
+			"cat/slow/kustomization.yaml", kustomization("cm.yaml"), "cat/slow/cm.yaml", configMap("op-s", "0")), "", ""},
+		"an Application takes it": {catalog("team"), catalog("app.yaml",
+			"clusters/prod/app.yaml", application("clusters/prod/team", "x")), "", "clusters/prod: app"},
+		"nobody knows what takes it": {catalog("team"), catalog("set.yaml", "clusters/prod/set.yaml", unread),
+			"", "clusters/prod: set"},
+		"a new cluster lists an overlay": {catalog("team"), catalog("team", dev...), "", "clusters/dev: op"},
+		"a cluster with an overlay ends": {catalog("team", dev...), catalog("team"), "clusters/dev: op", ""},
+		"one more list of the cluster": {catalog("team"), catalog("team",
+			"clusters/prod/op/kustomization.yaml", kustomization("../../../cat/fast")), "", "clusters/prod: op"},
+		"a list of what was there": {with(catalog(""), "clusters/prod/kustomization.yaml", ""), catalog("team"), "", ""},
 	} {
 		a, b := readPair(t, writeTree(t, c.old()), writeTree(t, c.now()))
 		tree.Settle(a, b)
