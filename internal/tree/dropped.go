@@ -69,26 +69,17 @@ func (t *Tree) droppedFrom(other *Tree, newer bool) map[string]bool {
 	if x.options.All {
 		return names
 	}
-	here, plain := map[string]*node{}, map[string]bool{}
-	engines, known, clusters := newer, true, false
-	for _, n := range x.nodes {
-		rel, _ := t.Rel(n.name)
-		if here[rel] == nil || n.by != nil {
-			here[rel] = n
-		}
+	here, known := t.byDir(), true
+	engines, clusters := newer, false
+	for _, n := range here {
 		_, in := x.clusterDir(n.name)
 		engines, clusters = engines || n.by != nil, clusters || in
-	}
-	for _, o := range x.plain {
-		if rel, below := t.Rel(o.File); below && !x.taken[o.File] {
-			plain[rel] = true
-		}
 	}
 	unclear, was := t.unclear(), other.unclear()
 	for key := range unclear {
 		known = known && was[key] // else it may be what applies the rest
 	}
-	free := func(n *node) bool { return n != nil && n.by == nil && !n.asked }
+	loose, apart := t.loose(here, known)
 	for _, n := range other.explored.nodes {
 		rel, below := other.Rel(n.name)
 		own, engine := here[rel], n.by != nil && engines && known && !unclear[other.keyOf(n.by)]
@@ -97,22 +88,49 @@ func (t *Tree) droppedFrom(other *Tree, newer bool) map[string]bool {
 		if !below || !applied && !joins {
 			continue
 		}
-		if engine && free(own) {
+		if engine && own.free() {
 			names[rel] = true
 		}
 		for _, name := range other.explored.appliedBy(n) {
-			rel, _ := other.Rel(name)
-			is := applied && plain[rel]
-			if base := here[rel]; known && free(base) {
-				_, in := x.clusterDir(base.name)
-				is = applied || !in
-			}
-			if is {
+			if rel, _ := other.Rel(name); applied && loose[rel] || apart[rel] {
 				names[rel] = true
 			}
 		}
 	}
 	return names
+}
+
+// free reports whether only the files say that something applies a root.
+func (n *node) free() bool { return n != nil && n.by == nil && !n.asked }
+
+// loose returns the files that no root has and, if all is known that engines apply, the directories of roots of which
+// only the files say that something applies them. apart are those of them that are in no cluster.
+func (t *Tree) loose(roots map[string]*node, known bool) (loose, apart map[string]bool) {
+	x := t.explored
+	loose, apart = map[string]bool{}, map[string]bool{}
+	for _, o := range x.plain {
+		if rel, below := t.Rel(o.File); below && !x.taken[o.File] {
+			loose[rel] = true
+		}
+	}
+	for rel, n := range roots {
+		if known && n.free() {
+			_, in := x.clusterDir(n.name)
+			loose[rel], apart[rel] = true, !in
+		}
+	}
+	return loose, apart
+}
+
+// byDir returns the roots by their directories, relative: of those of one directory one that an engine applies.
+func (t *Tree) byDir() map[string]*node {
+	dirs := map[string]*node{}
+	for _, n := range t.explored.nodes {
+		if rel, _ := t.Rel(n.name); dirs[rel] == nil || n.by != nil {
+			dirs[rel] = n
+		}
+	}
+	return dirs
 }
 
 // appliedBy returns the files of a root and the directories of kustomizations that it builds on, in messages.
