@@ -26,7 +26,6 @@ import (
 
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/internal/writes"
-	"github.com/olmgen/olmgen/manifest"
 )
 
 // Checker implements writes.Checker.
@@ -192,7 +191,7 @@ func refused(err error) writes.Answer {
 }
 
 // decode returns an object in the internal version of its type, with its defaults, and the fields that the type does not
-// have, as server-side apply refuses them (structured-merge-diff: typed/validate.go, doMap).
+// have.
 func (k kind) decode(data []byte, gvk schema.GroupVersionKind) (obj runtime.Object, unknown []writes.Cause, err error) {
 	external, err := k.scheme.New(gvk)
 	if err != nil {
@@ -201,8 +200,7 @@ func (k kind) decode(data []byte, gvk schema.GroupVersionKind) (obj runtime.Obje
 	strict, err := kjson.UnmarshalStrict(data, external, kjson.DisallowUnknownFields)
 	for _, e := range strict {
 		if f, ok := e.(kjson.FieldError); ok {
-			unknown = append(unknown, writes.Cause{Field: f.FieldPath(), Message: "field not declared in schema",
-				Hint: manifest.Meant(reflect.TypeOf(external), f.FieldPath())})
+			unknown = append(unknown, writes.Undeclared(reflect.TypeOf(external), f.FieldPath()))
 		}
 	}
 	if err == nil {

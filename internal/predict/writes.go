@@ -27,7 +27,9 @@ import (
 type Apply struct {
 	API     writes.Checker  // nil: nobody is asked
 	Release *semver.Version // of the cluster; may be nil
-	World   *world.World    // the cluster, with its ValidatingAdmissionPolicies
+	// Cluster is what is applied, all of it, with the ValidatingAdmissionPolicies that are asked.
+	Cluster   []*manifest.Object
+	Namespace string // of objects without one
 	// Existing returns what an object takes the place of, or nil.
 	Existing func(*manifest.Object) *manifest.Object
 	// Place returns where a field stands.
@@ -103,7 +105,10 @@ func missing(causes []writes.Cause) bool {
 
 // denied returns what the ValidatingAdmissionPolicies of the cluster refuse.
 func (a Apply) denied(objects []*manifest.Object) (list []findings.Finding) {
-	admission := plan.AdmissionOf(a.World)
+	if !slices.ContainsFunc(a.Cluster, plan.BindsPolicy) {
+		return nil
+	}
+	admission := plan.AdmissionOf(world.Read(a.Cluster, a.Namespace))
 	var unknown []string
 	for _, o := range objects {
 		if o.Has("metadata", "uid") || o.Name == "" {
@@ -140,8 +145,9 @@ func (c *prediction) judgeApplied(ctx context.Context) error {
 	if !c.options.Applied {
 		return nil
 	}
-	refused, err := Apply{API: c.options.API, Release: c.options.Target.Kube, World: c.World,
-		Existing: func(*manifest.Object) *manifest.Object { return nil }, Place: (*manifest.Object).PlaceOf}.
+	refused, err := Apply{API: c.options.API, Release: c.options.Target.Kube, Cluster: c.objects,
+		Namespace: c.options.Namespace,
+		Existing:  func(*manifest.Object) *manifest.Object { return nil }, Place: (*manifest.Object).PlaceOf}.
 		Refused(ctx, c.objects)
 	c.findings = append(c.findings, refused...)
 	c.findings = append(c.findings, fit.NamesTaken(c.applied())...)

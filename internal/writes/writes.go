@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"github.com/blang/semver/v4"
 
@@ -44,6 +45,12 @@ type Cause struct {
 	Message string `json:"message"`
 	Missing bool   `json:"missing,omitempty"` // the object lacks the field
 	Hint    string `json:"hint,omitempty"`
+}
+
+// Undeclared returns the cause about a field that a type does not have, as server-side apply says it
+// (structured-merge-diff: typed/validate.go, doMap).
+func Undeclared(t reflect.Type, field string) Cause {
+	return Cause{Field: field, Message: "field not declared in schema", Hint: manifest.Meant(t, field)}
 }
 
 // String returns the cause as the API server says it.

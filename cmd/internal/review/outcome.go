@@ -18,7 +18,6 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/internal/predict"
-	"github.com/olmgen/olmgen/internal/predict/plan"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
@@ -199,11 +198,8 @@ func (o TreeOptions) refused(ctx context.Context, objects []*manifest.Object, li
 			changed = append(changed, x)
 		}
 	}
-	cluster := &world.World{}
-	if slices.ContainsFunc(objects, plan.BindsPolicy) {
-		cluster = world.Read(objects, o.Namespace)
-	}
-	list, err := predict.Apply{API: o.API, World: cluster, Existing: before, Place: place, Whole: o.whole}.
+	list, err := predict.Apply{API: o.API, Cluster: objects, Namespace: o.Namespace, Existing: before,
+		Place: place, Whole: o.whole}.
 		Refused(ctx, changed)
 	return append(list, lists.Filter(fit.NamesTaken(append(same, changed...)), func(f findings.Finding) bool {
 		return slices.ContainsFunc(changed, func(x *manifest.Object) bool { return x.Identity() == f.Object })

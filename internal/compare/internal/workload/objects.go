@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/olmgen/olmgen/bundle/images"
@@ -14,7 +15,6 @@ import (
 	"github.com/olmgen/olmgen/internal/compare/internal/fields"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
-	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -100,15 +100,15 @@ func fewer(old, now []string) []string {
 
 // unwatched returns the OperatorGroups that no longer have a target namespace which they had, and these namespaces.
 func unwatched(pairs []Pair) map[key]bool {
-	var namespaces [2]map[string]labels.Set
-	for i := range namespaces {
-		var list []*manifest.Object
-		for _, p := range pairs {
-			if o := [2]*manifest.Object{p.Old, p.New}[i]; o != nil && keyOf(o).kind == "Namespace" && o.Group() == "" {
-				list = append(list, o)
+	namespaces := [2]map[string]labels.Set{{}, {}}
+	for _, p := range pairs {
+		for i, o := range []*manifest.Object{p.Old, p.New} {
+			if o != nil && o.Kind == "Namespace" && o.Group() == "" {
+				set := labels.Set{}
+				_ = o.Field(&set, "metadata", "labels") // labels of another type select nothing
+				set[corev1.LabelMetadataName], namespaces[i][o.Name] = o.Name, set
 			}
 		}
-		namespaces[i] = world.Read(list, "").Namespaces
 	}
 	out := map[key]bool{}
 	for _, p := range pairs {
