@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/predict/upgrade"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -23,7 +24,7 @@ var outcomes = []findings.Rule{ruleSeveralGroups, ruleNoGroup, ruleAccount, rule
 	rulePolicy, ruleDeployment, ruleFailed, ruleIgnored, ruleWaiting, ruleReplaced, rulePlanFails, ruleCopied,
 	ruleExtension, ruleExtensionUnknown, ruleCollision, ruleIgnoredField, ruleChance, upgrade.RuleConversion,
 	upgrade.RuleDefinition, upgrade.RuleAccount, ruleStays, ruleRecovers,
-	ruleUnattended, ruleGoing, ruleSubscription, ruleInvalid, ruleUnsynced}
+	ruleUnattended, ruleGoing, ruleSubscription, ruleInvalid, ruleUnsynced, ruleUnfit, ruleVersion}
 
 // Outcomes returns the rules of what a comparison of two played clusters says.
 func Outcomes() []findings.Rule { return slices.Concat(reasons(), resolve.Rules(), outcomes) }
@@ -37,7 +38,13 @@ func Changes(before, after *Report) (list []findings.Finding) {
 		return [3]string{f.Rule, released.Replace(f.Object), released.Replace(f.Message)}
 	}
 	said := lists.Set(before.Findings, outcome)
+	identity := func(o *manifest.Object) string { return o.Identity() }
+	stored, now := lists.By(before.After, identity), lists.By(after.After, identity)
 	for _, f := range after.Findings {
+		if o := stored[f.Object]; f.Rule == ruleUnfit.ID && o != nil && now[f.Object] != nil &&
+			world.Same(o, now[f.Object]) { // the API server takes an object again as it is
+			continue
+		}
 		if rules[f.Rule] && (f.Level != findings.Note || f.Rule == ruleIgnoredField.ID) && !said[outcome(f)] {
 			namespace, _, _ := strings.Cut(strings.TrimPrefix(f.Object, v1alpha1.ClusterServiceVersionKind+" "), "/")
 			if g := before.GroupOf(namespace); f.Rule == string(v1alpha1.CSVReasonNoOperatorGroup) && g.File != "" {
@@ -146,12 +153,9 @@ func orphaned(before, after *Report) (list []findings.Finding) {
 		list = append(list, about(ruleStays, s.object, "%s: %s stays with its Deployments, permissions and CRDs, and "+
 			"nothing updates it any more; to remove the operator, delete the ClusterServiceVersion", message, stays))
 	}
-	extensions := lists.Set(after.Extensions, func(e *PlayedExtension) string { return e.Name })
-	for _, e := range before.Extensions {
-		if e.Bundle != "" && e.Refused == "" && !extensions[e.Name] {
-			list = append(list, about(ruleLost, e.object, "it is deleted with what OLM v1 made of %s, and with each "+
-				"custom resource of its CRDs: %s", e.Bundle, text.FirstOf(5, lists.Unique(lists.Map(e.owns, shown)))))
-		}
+	for _, e := range deleted(before, after) {
+		list = append(list, about(ruleLost, e.object, "it is deleted with what OLM v1 made of %s, and with each "+
+			"custom resource of its CRDs: %s", e.Bundle, text.FirstOf(5, lists.Unique(lists.Map(e.owns, shown)))))
 	}
 	asks := func(o *olm.OperatorPolicy) bool { return o.Installs() || o.Removes() } // also what is unknown of the rest
 	manages := func(o *olm.OperatorPolicy) string { return o.Namespace + "/" + o.Package }
@@ -163,6 +167,26 @@ func orphaned(before, after *Report) (list []findings.Finding) {
 		}
 	}
 	return list
+}
+
+// deleted returns the installed ClusterExtensions that are not there afterwards.
+func deleted(before, after *Report) []*PlayedExtension {
+	there := lists.Set(after.Extensions, func(e *PlayedExtension) string { return e.Name })
+	return lists.Filter(before.Extensions, func(e *PlayedExtension) bool {
+		return e.Bundle != "" && e.Refused == "" && !there[e.Name]
+	})
+}
+
+// DeletedCRDs returns the names of the CRDs that go with a ClusterExtension, whoever makes them again.
+func DeletedCRDs(before, after *Report) (names []string) {
+	for _, e := range deleted(before, after) {
+		for _, key := range e.owns {
+			if name, is := strings.CutPrefix(key, keyOf("apiextensions.k8s.io/v1", kindCRD, "", "")); is {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // Stays reports whether a finding is about an operator that stays when what asks for it goes.

@@ -409,7 +409,7 @@ func (c *prediction) playExtensions(ctx context.Context) error {
 		case e.Refused != "":
 			said := text.Shorten(strings.NewReplacer("\n  - ", " - ", "\n", ", ").Replace(e.Refused), 600) + e.by
 			c.note(ruleExtension, findings.Error, x, "", "OLM v1 does not install "+e.Bundle+": "+said,
-				cmp.Or(e.differs, quoteHint(e.Refused)))
+				cmp.Or(e.differs, refusalHint(e.Refused)))
 		case e.Unknown != "":
 			c.note(ruleExtensionUnknown, findings.Note, x, "spec.source", "what it installs is not checked: "+e.Unknown,
 				e.hint())
@@ -485,10 +485,13 @@ func (e *PlayedExtension) open(ctx context.Context, o Options) error {
 var refusals = []string{fit.RuleServices.ID, fit.RuleModes.ID, fit.RuleWebhooks.ID, fit.RuleKinds.ID,
 	fit.RuleDependencies.ID, fit.RuleRenderer.ID}
 
-// quoteHint returns what to do if a value is of another type than its author means.
-func quoteHint(refused string) string {
-	if strings.Contains(refused, "got boolean, want string") {
+// refusalHint returns what to do about a refusal whose words do not say it.
+func refusalHint(refused string) string {
+	switch {
+	case strings.Contains(refused, "got boolean, want string"):
 		return "quote it, if it is y, n, yes, no, on or off: to kubectl these are true and false (YAML 1.1)"
+	case strings.Contains(refused, "Release name is invalid"):
+		return "its name is that of a release of Helm: use at most 53 characters"
 	}
 	return ""
 }
@@ -605,13 +608,18 @@ func (c *prediction) imports(e *PlayedExtension, key string, has [3]string, owne
 	if helm == "" {
 		return "", ""
 	}
-	refused = fmt.Sprintf("%s '%s' already exists in namespace '%s' and cannot be managed by operator-controller",
-		parts[1], parts[3], parts[2])
-	if _, names := c.options.Target.Controllers()[0].Does(versions.NamesDryRun); names {
-		refused = "failed to get release state using server-side dry-run: " + refused
-	}
+	refused = c.ofDryRun(fmt.Sprintf("%s '%s' already exists in namespace '%s' and cannot be managed by "+
+		"operator-controller", parts[1], parts[3], parts[2]))
 	return refused, " (it exists and cannot be imported into the current release: invalid ownership metadata; " + helm +
 		owner + ")"
+}
+
+// ofDryRun returns how OLM v1 says what the dry run of Helm says.
+func (c *prediction) ofDryRun(says string) string {
+	if _, names := c.options.Target.Controllers()[0].Does(versions.NamesDryRun); names {
+		return "failed to get release state using server-side dry-run: " + says
+	}
+	return says
 }
 
 // boxcutter reports whether OLM v1 rolls out revisions, by the Deployment of operator-controller in a dump.
@@ -627,6 +635,11 @@ func (c *prediction) boxcutter() bool {
 
 // fresh reports whether OLM v1 has installed no bundle yet for the ClusterExtension.
 func (e *PlayedExtension) fresh() bool { return !e.object.Has("status", "install") }
+
+// settled reports whether OLM v1 has installed what it chooses.
+func (e *PlayedExtension) settled() bool {
+	return !e.fresh() && e.asked.Installed != nil && *e.asked.Installed == *e.chosen
+}
 
 // keyOf returns what an object is to the API server, whatever its version.
 func keyOf(apiVersion, kind, namespace, name string) string {

@@ -42,17 +42,17 @@ var crdsOfOLMv1 = sync.OnceValues(func() (map[schema.GroupKind]*crs.CRD, error) 
 	return crs.ByKind(byName)
 })
 
-// fits judges custom resources by their CRD in the tree, once, and objects of OLM v1 by its own if they are asked for.
-// The schemas of OLM v0 are left out: see judgeObjects. What has no CRD, or cannot be judged, is left out.
-func (c *prediction) fits(ctx context.Context, olmV1 bool) (map[*manifest.Object]crs.Result, error) {
+// fits judges custom resources by their CRD in the tree, once, and objects of OLM v1 by its own. The schemas of OLM v0
+// are left out: see judgeObjects. What has no CRD, or cannot be judged, is left out.
+func (c *prediction) fits(ctx context.Context) (map[*manifest.Object]crs.Result, error) {
 	if c.fitted == nil {
-		results, err := c.judgeAll(ctx, c.objects, olmV1)
+		results, err := c.judgeAll(ctx, c.objects)
 		c.fitted, c.unfitted = lists.By(results, func(r crs.Result) *manifest.Object { return r.Object }), err
 	}
 	return c.fitted, c.unfitted
 }
 
-func (c *prediction) judgeAll(ctx context.Context, objects []*manifest.Object, olmV1 bool) ([]crs.Result, error) {
+func (c *prediction) judgeAll(ctx context.Context, objects []*manifest.Object) ([]crs.Result, error) {
 	kinds := map[schema.GroupKind]*crs.CRD{}
 	for _, d := range c.definitions() {
 		if k := d.of; k.Group != "" && k.Name != "" && k.Group != olm.Group {
@@ -61,7 +61,7 @@ func (c *prediction) judgeAll(ctx context.Context, objects []*manifest.Object, o
 	}
 	of := func(o *manifest.Object) schema.GroupKind { return schema.GroupKind{Group: o.Group(), Kind: o.Kind} }
 	for _, o := range objects {
-		if kind := of(o); o.Group() == olm.GroupV1 && kinds[kind] == nil && olmV1 {
+		if kind := of(o); o.Group() == olm.GroupV1 && kinds[kind] == nil {
 			own, err := crdsOfOLMv1()
 			if err != nil {
 				return nil, err
@@ -81,7 +81,7 @@ func (c *prediction) judgeAll(ctx context.Context, objects []*manifest.Object, o
 // judgeFit reports custom resources that the API server refuses, or drops a field of. Where they cannot be judged, a
 // finding says so. The error is that of ctx.
 func (c *prediction) judgeFit(ctx context.Context) error {
-	results, err := c.fits(ctx, c.options.Applied)
+	results, err := c.fits(ctx)
 	if err != nil && ctx.Err() == nil {
 		c.report(ruleUnfit, findings.Warning, &manifest.Error{Msg: "custom resources are not judged: " + err.Error(),
 			Tip: manifest.HintOf(err)}, "")
@@ -127,7 +127,7 @@ func (c *prediction) refusal(ctx context.Context, x *manifest.Object) (field str
 				apiServerRefuses, versions.FieldAccount, release)}
 		}
 	}
-	results, _ := c.fits(ctx, true) // judgeFit says why it cannot
+	results, _ := c.fits(ctx) // judgeFit says why it cannot
 	r, judged := results[x]
 	if !judged {
 		return "", nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
@@ -315,9 +316,11 @@ type annotated struct {
 }
 
 // lacksAccount reports whether the ServiceAccount of the group does not exist: OLM waits for it (lib/scoped/syncer.go).
+// The status of the group may be older than a dump of the ServiceAccounts of its namespace.
 func (g *group) lacksAccount(c *prediction) bool {
 	account := rbac.Account{Namespace: g.Namespace, Name: g.Spec.ServiceAccountName}
-	return account.Name != "" && !g.hasAccount && !c.RBAC.Exists(account)
+	believed := g.hasAccount && !c.dumped[rbacv1.ServiceAccountKind+"/"+g.Namespace]
+	return account.Name != "" && !believed && !c.RBAC.Exists(account)
 }
 
 // annotate copies the annotations of the group to a CSV and reports whether they differed. A group without targets

@@ -274,8 +274,9 @@ func (c *prediction) missingRights(home, namespace string,
 	return missing
 }
 
-// judgeAccount finds what keeps OLM v1 from acting for an extension: its namespace or its account is not there, or the
-// account lacks rights. Without a known release nothing is said of accounts, and what a dump lacks may be there.
+// judgeAccount finds what keeps OLM v1 from acting for an extension: its namespace or its account is not there, the
+// account lacks rights, or Helm does not take its name for a release. Without a known release nothing is said of
+// accounts, and what a dump lacks may be there.
 func (c *prediction) judgeAccount(e *PlayedExtension) {
 	o := c.options
 	release := o.Target.Controllers()[0]
@@ -295,9 +296,11 @@ func (c *prediction) judgeAccount(e *PlayedExtension) {
 		e.unfit, e.ours, e.noAccount, e.Unknown = false, false, true, ""
 		e.Refused = fmt.Sprintf("service account %q not found in namespace %q", account.Name, account.Namespace)
 	case e.Refused+e.Unknown != "":
+	case len(e.Name) > 53 && !c.boxcutter(): // helm: pkg/chartutil/validate_name.go; pkg/action/action.go, releaseContent
+		e.Refused = c.ofDryRun("releaseContent: Release name is invalid: " + e.Name)
 	case homeless: // what the API server says to Helm
 		e.Refused = fmt.Sprintf("failed to create resource: namespaces %q not found", account.Namespace)
-	case uses && e.fresh():
+	case uses && !(e.settled() && o.Applied): // the cluster has asked about what is settled
 		c.judgeRights(e, account)
 	case named && state == versions.Ignored: // controllers/clusterextension_reconcile_steps.go
 		c.note(ruleIgnoredField, findings.Warning, e.object, versions.FieldAccount, release.String()+": "+
@@ -309,8 +312,16 @@ func (c *prediction) judgeAccount(e *PlayedExtension) {
 // judgeRights finds what an account lacks of the rights that installer-rbac grants, without those that only an update
 // or a removal takes: it holds the rules of the roles that it makes, or may escalate and bind.
 func (c *prediction) judgeRights(e *PlayedExtension, account rbac.Account) {
-	if c.open && !slices.ContainsFunc(c.RBAC.Bindings, func(b *rbac.Binding) bool { return b.Binds(account) }) {
-		e.Unknown = "the rights of ServiceAccount " + account.String() + ", as which OLM v1 acts, are not in the tree"
+	shown := &rbac.Objects{Bindings: slices.Clone(c.RBAC.Bindings)}
+	for _, x := range c.options.Catalogs.Gone {
+		if rbac.Relevant(x.Group(), x.Kind) {
+			_ = shown.Add(x, cmp.Or(x.Namespace, c.options.Namespace)) // what cannot be read binds nobody
+		}
+	}
+	if c.open && !slices.ContainsFunc(shown.Bindings, func(b *rbac.Binding) bool { return b.Binds(account) }) {
+		if e.fresh() {
+			e.Unknown = "the rights of ServiceAccount " + account.String() + ", as which OLM v1 acts, are not in the tree"
+		}
 		return
 	}
 	later := map[string]bool{} // what only an update or a removal takes

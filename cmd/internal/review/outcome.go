@@ -147,6 +147,7 @@ func (s *Subject) follow(ctx context.Context, base *outcome, carried []Planned) 
 		}
 		s.said = predict.Changes(control, h.report)
 	}
+	s.deleted = predict.DeletedCRDs(control, h.report)
 	live := lists.By(base.report.After, h.options.key)
 	refused, err := h.options.refused(ctx, h.tree.Objects, live, (*manifest.Object).PlaceOf)
 	if err != nil {
@@ -332,7 +333,7 @@ func (o TreeOptions) settled(objects []*manifest.Object) (out []*manifest.Object
 }
 
 // over returns the tree as it is applied to the cluster of another outcome, and what has left Git: it is not there any
-// more, nor what only that owned. A tree that says what is in a namespace, as a dump does, is believed, unless it says
+// more, nor what only that owned. So do bindings as they were before their subjects changed. A tree that says what is in a namespace, as a dump does, is believed, unless it says
 // what the older one said: OLM has gone on since.
 func (h *outcome) over(ctx context.Context, base *outcome) (on *tree.Tree, gone []*manifest.Object) {
 	if len(base.report.After) == 0 {
@@ -348,6 +349,11 @@ func (h *outcome) over(ctx context.Context, base *outcome) (on *tree.Tree, gone 
 	}
 	live.Remove(gone)
 	before, says := lists.By(base.git, o.key), map[string]bool{}
+	for _, x := range h.tree.Objects { // whom a binding binds no more has lost it
+		if old := before[o.key(x)]; old != nil && !reflect.DeepEqual(olm.Get(old, "subjects"), olm.Get(x, "subjects")) {
+			gone = append(gone, old)
+		}
+	}
 	again := func(x *manifest.Object) bool {
 		old := before[o.key(x)]
 		return handsOver(x) && x.Has("status") && old != nil && live.Find(x) != nil &&

@@ -42,6 +42,7 @@ type Subject struct {
 	waits   bool               // somebody approves what OLM installs
 	outcome *outcome           // of a tree
 	said    []findings.Finding // what the resolver says of it and not of the older one
+	deleted []string           // the names of CRDs that go with what owns them, and that it may have again
 	parts   []Installed        // what the objects of a tree stand for
 	tree    *Subject           // the same without them
 	remarks []remark           // notes
@@ -167,6 +168,7 @@ func Compare(ctx context.Context, old, new *Subject, names [2]string, o compare.
 	if o.Said = slices.Concat(new.said, refused); len(new.applied) > 0 && len(new.applied) == len(new.All) {
 		o.API = nil // it has been asked about all that OLM would make
 	}
+	o.CRDs.Deleted = new.deleted
 	o.Phases = new.outcome != nil && new.outcome.options.Over != nil
 	over := old.played() && new.played() && o.Phases
 	o.PathKnown, o.Approval = o.PathKnown || over, new.waits

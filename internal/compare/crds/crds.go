@@ -58,6 +58,9 @@ type Options struct {
 
 	// Objects are existing objects. Those of a kind that one of the CRDs defines are checked against the new CRDs.
 	Objects []*manifest.Object
+
+	// Deleted are the names of CRDs that are deleted before the new ones are made.
+	Deleted []string
 }
 
 // Compare compares the CRDs among the old objects with those among the new ones. The findings are sorted: by CRD, then
@@ -79,7 +82,8 @@ func Compare(ctx context.Context, old, now []*manifest.Object, opts Options) ([]
 	names := lists.Keys(before, after)
 	results, errs := make([][]found, len(names)), make([]error, len(names))
 	parallel.Each(0, len(names), func(i int) {
-		results[i], errs[i] = comparators.compare(ctx, names[i], before[names[i]], after[names[i]])
+		results[i], errs[i] = comparators.compare(ctx, names[i], before[names[i]], after[names[i]],
+			slices.Contains(opts.Deleted, names[i]))
 	})
 	if err := cmp.Or(errs...); err != nil {
 		return nil, err // the first by name, whoever was faster
@@ -112,8 +116,9 @@ type (
 	versionOf  = apiextensionsv1.CustomResourceDefinitionVersion
 )
 
-// compare returns the findings about one CRD. One side may be missing. What is decoded is too large to be kept.
-func (c *comparators) compare(ctx context.Context, name string, old, now *crs.CRD) ([]found, error) {
+// compare returns the findings about one CRD. One side may be missing, and the older one deleted. What is decoded is too large to be kept.
+func (c *comparators) compare(ctx context.Context, name string, old, now *crs.CRD,
+	deleted bool) ([]found, error) {
 	var all []found
 	add := func(rule, version, path, message string) {
 		all = append(all,
@@ -123,6 +128,10 @@ func (c *comparators) compare(ctx context.Context, name string, old, now *crs.CR
 	case now == nil:
 		add(ruleCRDRemoved, "", "",
 			"the CRD is gone: where it is pruned, every "+old.DefinedKind()+" is deleted with it")
+		return all, nil
+	case deleted && old != nil:
+		add(ruleCRDRemoved, "", "",
+			"the CRD goes with what owns it, and every "+old.DefinedKind()+" with it, before it is made again")
 		return all, nil
 	case old == nil:
 		add(ruleCRDAdded, "", "", "new CRD of "+now.DefinedKind())
