@@ -111,9 +111,9 @@ func (f *file) change(e Edit, has bool) error {
 		return refuse("change it by hand", "is an anchor or an alias, so another field may have it too")
 	}
 	if e.Patch != nil && e.Patch.Text != "" {
-		if ok, err := f.changeText(d, n, e); !ok || err != nil {
-			return cmp.Or(err, refuse("write it as a block of text or as a file, or change it by hand",
-				"the patch cannot be changed in place"))
+		if !f.changeText(d, n, e) {
+			return refuse("write it as a block of text or as a file, or change it by hand",
+				"the patch cannot be changed in place")
 		}
 		return nil
 	}
@@ -146,33 +146,30 @@ func (e Edit) doc() int {
 }
 
 // changeText makes an edit in a document that stands in another one as a block of text.
-func (f *file) changeText(d *manifest.Document, n *yaml.Node, e Edit) (ok bool, err error) {
+func (f *file) changeText(d *manifest.Document, n *yaml.Node, e Edit) bool {
 	inner, err := read("", []byte(n.Value))
 	if n.Style != yaml.LiteralStyle || err != nil || len(inner) != 1 {
-		return false, nil
+		return false
 	}
 	root, err := inner[0].Nodes()
 	if err != nil {
-		return false, nil
+		return false
 	}
 	value := written(root, e.Patch.Field)
-	if value == nil || value.Anchor != "" {
-		return false, nil
-	}
-	if err := filled(d, value, e); err != nil {
-		return false, err
+	if value == nil || value.Anchor != "" || filled(d, value, e) != nil {
+		return false
 	}
 	row, text := inner[0].Line+value.Line-2, strings.Split(n.Value, "\n")
 	if row >= len(text) {
-		return false, nil
+		return false
 	}
 	line := d.Line + n.Line + row
 	indent, ok := strings.CutSuffix(f.text.Content(line), text[row])
 	if !ok {
-		return false, nil
+		return false
 	}
 	start, end, ok := f.text.Scalar(value, line, value.Column+len(indent))
-	return ok && f.text.Replace(start, end, quoteLike(value, e.Value)), nil
+	return ok && f.text.Replace(start, end, quoteLike(value, e.Value))
 }
 
 // filled returns an error about a value that another program fills in.

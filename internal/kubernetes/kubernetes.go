@@ -190,8 +190,8 @@ func refused(err error) writes.Answer {
 	return a
 }
 
-// decode returns an object in the internal version of its type, with its defaults, and the fields that the type does not
-// have.
+// decode returns an object in the internal version of its type, with its defaults, and the fields that the type does
+// not have.
 func (k kind) decode(data []byte, gvk schema.GroupVersionKind) (obj runtime.Object, unknown []writes.Cause, err error) {
 	external, err := k.scheme.New(gvk)
 	if err != nil {
@@ -199,7 +199,7 @@ func (k kind) decode(data []byte, gvk schema.GroupVersionKind) (obj runtime.Obje
 	}
 	strict, err := kjson.UnmarshalStrict(data, external, kjson.DisallowUnknownFields)
 	for _, e := range strict {
-		if f, ok := e.(kjson.FieldError); ok {
+		if f := kjson.FieldError(nil); errors.As(e, &f) {
 			unknown = append(unknown, writes.Undeclared(reflect.TypeOf(external), f.FieldPath()))
 		}
 	}

@@ -296,11 +296,11 @@ func (c *prediction) judgeAccount(e *PlayedExtension) {
 		e.unfit, e.ours, e.noAccount, e.Unknown = false, false, true, ""
 		e.Refused = fmt.Sprintf("service account %q not found in namespace %q", account.Name, account.Namespace)
 	case e.Refused+e.Unknown != "":
-	case len(e.Name) > 53 && !c.boxcutter(): // helm: pkg/chartutil/validate_name.go; pkg/action/action.go, releaseContent
+	case len(e.Name) > 53 && !c.boxcutter(): // helm: pkg/chartutil/validate_name.go; pkg/action/action.go
 		e.Refused = c.ofDryRun("releaseContent: Release name is invalid: " + e.Name)
 	case homeless: // what the API server says to Helm
 		e.Refused = fmt.Sprintf("failed to create resource: namespaces %q not found", account.Namespace)
-	case uses && !(e.settled() && o.Applied): // the cluster has asked about what is settled
+	case uses && (!e.settled() || !o.Applied): // the cluster has asked about what is settled
 		c.judgeRights(e, account)
 	case named && state == versions.Ignored: // controllers/clusterextension_reconcile_steps.go
 		c.note(ruleIgnoredField, findings.Warning, e.object, versions.FieldAccount, release.String()+": "+
@@ -320,7 +320,8 @@ func (c *prediction) judgeRights(e *PlayedExtension, account rbac.Account) {
 	}
 	if c.open && !slices.ContainsFunc(shown.Bindings, func(b *rbac.Binding) bool { return b.Binds(account) }) {
 		if e.fresh() {
-			e.Unknown = "the rights of ServiceAccount " + account.String() + ", as which OLM v1 acts, are not in the tree"
+			e.Unknown = fmt.Sprintf("the rights of ServiceAccount %s, as which OLM v1 acts, are not in the tree",
+				account)
 		}
 		return
 	}

@@ -93,7 +93,8 @@ type given struct{ name, real, in string } // in: in the repository, or empty
 // apply finds the kustomizations among the files below some paths.
 func apply(ctx context.Context, files []file, paths []string, o Options) *applied {
 	a := &applied{options: o, inClusters: map[string]inCluster{}, asked: map[*kustomization.Kustomization]bool{},
-		reached: map[string]bool{}, found: map[string]string{}, repos: repos.New(o.Repos), entries: map[string][]entry{},
+		reached: map[string]bool{}, found: map[string]string{}, repos: repos.New(o.Repos),
+		entries: map[string][]entry{},
 		dropped: map[string]bool{},
 		step:    func(total int) { watch.Step(ctx, "building kustomizations", total) }}
 	a.repos.Give = o.RepoOption

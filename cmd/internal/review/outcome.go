@@ -332,9 +332,26 @@ func (o TreeOptions) settled(objects []*manifest.Object) (out []*manifest.Object
 	return out
 }
 
-// over returns the tree as it is applied to the cluster of another outcome, and what has left Git: it is not there any
-// more, nor what only that owned. So do bindings as they were before their subjects changed. A tree that says what is in a namespace, as a dump does, is believed, unless it says
-// what the older one said: OLM has gone on since.
+// left returns what has left Git, and takes it from the cluster, with what only that owned. Bindings as they were
+// before their subjects changed have left it, too.
+func (h *outcome) left(base *outcome, live *world.World) (gone []*manifest.Object) {
+	given := lists.By(h.tree.Objects, h.options.key)
+	var rebound []*manifest.Object
+	for _, x := range base.git {
+		now, there := given[h.options.key(x)], live.Find(x)
+		switch {
+		case now != nil && !reflect.DeepEqual(olm.Get(x, "subjects"), olm.Get(now, "subjects")):
+			rebound = append(rebound, x)
+		case now == nil && there != nil:
+			gone = append(gone, there)
+		}
+	}
+	live.Remove(gone)
+	return append(gone, rebound...)
+}
+
+// over returns the tree as it is applied to the cluster of another outcome, and what has left Git. A tree that says
+// what is in a namespace, as a dump does, is believed, unless it says what the older one said: OLM has gone on since.
 func (h *outcome) over(ctx context.Context, base *outcome) (on *tree.Tree, gone []*manifest.Object) {
 	if len(base.report.After) == 0 {
 		return h.tree, nil
@@ -342,18 +359,8 @@ func (h *outcome) over(ctx context.Context, base *outcome) (on *tree.Tree, gone 
 	o := h.options
 	live := world.Index(base.report.After, o.Namespace)
 	given := lists.Set(h.tree.Objects, o.key)
-	for _, x := range base.git {
-		if there := live.Find(x); there != nil && !given[o.key(x)] {
-			gone = append(gone, there)
-		}
-	}
-	live.Remove(gone)
+	gone = h.left(base, live)
 	before, says := lists.By(base.git, o.key), map[string]bool{}
-	for _, x := range h.tree.Objects { // whom a binding binds no more has lost it
-		if old := before[o.key(x)]; old != nil && !reflect.DeepEqual(olm.Get(old, "subjects"), olm.Get(x, "subjects")) {
-			gone = append(gone, old)
-		}
-	}
 	again := func(x *manifest.Object) bool {
 		old := before[o.key(x)]
 		return handsOver(x) && x.Has("status") && old != nil && live.Find(x) != nil &&

@@ -116,7 +116,8 @@ type (
 	versionOf  = apiextensionsv1.CustomResourceDefinitionVersion
 )
 
-// compare returns the findings about one CRD. One side may be missing, and the older one deleted. What is decoded is too large to be kept.
+// compare returns the findings about one CRD. One side may be missing, and the older one deleted. What is decoded is
+// too large to be kept.
 func (c *comparators) compare(ctx context.Context, name string, old, now *crs.CRD,
 	deleted bool) ([]found, error) {
 	var all []found
