@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -52,7 +53,9 @@ type writer struct {
 	api     writes.Checker // nil if nobody asks
 	unknown []string       // what was not looked at
 	unasked bool           // nobody answered for a Deployment
-	err     error          // of api
+
+	admission *Admission // of the cluster as it is; nil before it is asked
+	err       error      // of api
 }
 
 // ask returns why the API server refuses an object that is made, or that takes the place of an existing one. Where
@@ -118,7 +121,10 @@ func (w *writer) write(existing, made *manifest.Object, known ...*field.Error) *
 	if len(causes) > 0 {
 		return invalidObject(made.Group(), made, causes)
 	}
-	refusal, unknown := AdmissionOf(w.World).Denies(existing, made)
+	if w.admission == nil {
+		w.admission = AdmissionOf(w.World)
+	}
+	refusal, unknown := w.admission.Denies(existing, made)
 	for _, u := range unknown {
 		w.unknown = lists.Add(w.unknown, u)
 	}
@@ -133,6 +139,9 @@ func (w *writer) write(existing, made *manifest.Object, known ...*field.Error) *
 		if refusal := w.quotas(made); refusal != nil {
 			return refusal
 		}
+	}
+	if made.Group() == admissionv1.GroupName {
+		w.admission = nil // it may be a policy
 	}
 	w.Put(made)
 	return nil

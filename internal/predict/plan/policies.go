@@ -42,10 +42,10 @@ func AdmissionOf(w *world.World) *Admission {
 	a := &Admission{world: w, programs: map[string]cel.Program{}}
 	bindings := map[string][]admissionv1.ValidatingAdmissionPolicyBinding{}
 	for o := range w.All() {
-		var b admissionv1.ValidatingAdmissionPolicyBinding
 		if !BindsPolicy(o) {
 			continue
 		}
+		var b admissionv1.ValidatingAdmissionPolicyBinding
 		if _, err := o.Into(&b); err == nil && slices.Contains(b.Spec.ValidationActions, admissionv1.Deny) {
 			bindings[b.Spec.PolicyName] = append(bindings[b.Spec.PolicyName], b)
 		}
