@@ -97,15 +97,17 @@ func (c *comparison) items() []Item {
 	out := []Item{}
 	for _, s := range slices.SortedFunc(maps.Keys(all), Subject.compare) {
 		before, after := c.before[s], c.after[s]
-		held, _ := heldBy(after)
-		own, _ := heldBy(before)
-		others, _ := heldBy(lists.Filter(c.had[c.owner(s)], func(i Item) bool { return i.Subject != s }))
-		if s.IsUserRole() {
-			others = byDefault(s)
-		}
-		for _, i := range c.keep(uncovered(after, before, Gained), before) {
-			i.Severity, i.Follows = i.news(held, own, others, c.scopes)
-			out = append(out, i)
+		if gained := c.keep(uncovered(after, before, Gained), before); len(gained) > 0 {
+			held, _ := heldBy(after)
+			own, _ := heldBy(before)
+			others, _ := heldBy(lists.Filter(c.had[c.owner(s)], func(i Item) bool { return i.Subject != s }))
+			if s.IsUserRole() {
+				others = byDefault(s)
+			}
+			for _, i := range gained {
+				i.Severity, i.Follows = i.news(held, own, others, c.scopes)
+				out = append(out, i)
+			}
 		}
 		for _, i := range c.keep(uncovered(before, after, Lost), after) {
 			if i.inVain(after) {
