@@ -38,6 +38,8 @@ type Options struct {
 	API writes.Checker
 	// the objects of the tree are asked about, too
 	Applied bool
+	// Unchanged reports whether another state has an object just so: it is not held against its CRD. It may be nil.
+	Unchanged func(*manifest.Object) bool
 	// how the bundles are fetched that OLM updates operators to; nil if these updates are not judged
 	Bundles *catalog.Options
 

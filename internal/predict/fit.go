@@ -71,7 +71,10 @@ func (c *prediction) judgeAll(ctx context.Context, objects []*manifest.Object) (
 			}
 		}
 	}
-	objects = lists.Filter(objects, func(o *manifest.Object) bool { return kinds[of(o)] != nil })
+	objects = lists.Filter(objects, func(o *manifest.Object) bool {
+		return kinds[of(o)] != nil && (o.Kind == olm.KindClusterExtension || c.options.Unchanged == nil ||
+			!c.options.Unchanged(o))
+	})
 	if len(objects) == 0 || c.options.Checker == nil {
 		return nil, nil
 	}

@@ -120,8 +120,15 @@ func (o TreeOptions) check(ctx context.Context, t *tree.Tree) (*predict.Report, 
 	if !slices.ContainsFunc(t.Objects, readByOLM) {
 		return &predict.Report{After: t.Objects}, nil
 	}
+	other := o.Next
+	if o.Over != nil && o.Over.outcome != nil {
+		other = o.Over.outcome.git
+	}
+	before := lists.By(other, o.key)
+	unchanged := func(x *manifest.Object) bool { old := before[o.key(x)]; return old != nil && world.Same(old, x) }
 	return playTree(ctx, t, predict.Options{Namespace: o.Namespace, Catalogs: o.Catalogs, Checker: o.Checker,
-		API: o.API, Target: o.Target,
+		Unchanged: unchanged,
+		API:       o.API, Target: o.Target,
 		Bundles: &catalog.Options{Source: o.Source}, Installed: o.Over == nil && len(o.Cluster) > 0})
 }
 
