@@ -212,14 +212,15 @@ func (m Operator) grouped() bool {
 
 // conflicts refuses what OLM would: see RenderAll.
 func conflicts(operators []Operator, results []*Result) error {
+	owned := lists.Map(operators, ownedCRDs)
 	for i, a := range operators {
 		for j, b := range operators[:i] {
 			var err error
 			switch {
 			case a.grouped() && b.grouped():
-				err = conflict(b, a, results[j], results[i])
+				err = conflict(b, a, results[j], results[i], common(owned[j], owned[i]))
 			case a.Options.Profile == ProfilePlain && b.Options.Profile == ProfilePlain:
-				err = rivals(b, a, results[j], results[i])
+				err = rivals(b, a, results[j], results[i], common(owned[j], owned[i]))
 			}
 			if err != nil {
 				return &OperatorError{i, a.Name, err}
@@ -229,14 +230,15 @@ func conflicts(operators []Operator, results []*Result) error {
 	return nil
 }
 
-func conflict(a, b Operator, ra, rb *Result) error {
+// conflict refuses two operators that OLM manages; crd is one that both own, or "".
+func conflict(a, b Operator, ra, rb *Result, crd string) error {
 	switch {
 	case ra.Namespace == rb.Namespace && a.Options.Profile != b.Options.Profile:
 		return refuse("give both one profile, or groups in namespaces of their own",
 			"%s has the profile %s and %s the profile %s: either OLM or olmgen writes the provided APIs of an "+
 				"OperatorGroup", a.Name, a.Options.Profile, b.Name, b.Options.Profile)
 	case a.group() == b.group():
-		if crd := common(ownedCRDs(a), ownedCRDs(b)); crd != "" {
+		if crd != "" {
 			return refuse("leave out one of them", "OwnerConflict: %s and %s both own %s in namespace %s", a.Name,
 				b.Name, crd, ra.Namespace)
 		}
@@ -254,10 +256,9 @@ func conflict(a, b Operator, ra, rb *Result) error {
 	return nil
 }
 
-// rivals refuses two releases of one operator that watch a common namespace without OLM: nobody else keeps both from
-// changing the same objects.
-func rivals(a, b Operator, ra, rb *Result) error {
-	crd := common(ownedCRDs(a), ownedCRDs(b))
+// rivals refuses two operators that own a CRD, which may be "", and watch a common namespace without OLM: nobody else
+// keeps both from changing the same objects.
+func rivals(a, b Operator, ra, rb *Result, crd string) error {
 	if crd == "" || !meet(ra.targets, rb.targets) || slices.Contains(a.Options.SharedAPIs, crd) {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
@@ -293,7 +294,7 @@ func unknownRoles(old, now State) []change.Change {
 	var out []change.Change
 	key := func(u permissions.Unknown) string { return fmt.Sprint(u.Subject, u.Role, u.Namespaces) }
 	before, after := lists.Set(old.Permissions.Unknown, key), lists.Set(now.Permissions.Unknown, key)
-	known := lists.Set(old.Objects, (*manifest.Object).Identity)
+	known := sync.OnceValue(func() map[string]bool { return lists.Set(old.Objects, (*manifest.Object).Identity) })
 	for _, u := range slices.Concat(now.Permissions.Unknown, old.Permissions.Unknown) {
 		c := change.Change{Object: u.Source.Object, Part: change.Account, Field: "roleRef", Change: change.Added,
 			New: u.Role, Severity: findings.Warning, File: u.Source.File, Line: u.Source.Line,
@@ -302,7 +303,7 @@ func unknownRoles(old, now State) []change.Change {
 			c.Change, c.Old, c.New, c.Severity = change.Removed, u.Role, "", findings.Info
 			c.Message = fmt.Sprintf("%s loses this role, which is not among the objects", u.Subject)
 		}
-		if after[key(u)] && known[u.Role] {
+		if after[key(u)] && known()[u.Role] {
 			c.Change, c.Old, c.New = change.Removed, u.Role, ""
 			c.Message = fmt.Sprintf("%s is bound to this role, which is gone", u.Subject)
 		}

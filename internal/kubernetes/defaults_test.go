@@ -50,7 +50,7 @@ func stored(t *testing.T, gvk schema.GroupVersionKind, o map[string]any) map[str
 		t.Fatal(err)
 	}
 	k := kinds[gvk.GroupKind()]
-	internal, _, err := k.decode(data, gvk)
+	internal, _, err := k.decode(data, gvk, false)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, data)
 	}

@@ -63,11 +63,11 @@ func check(ctx context.Context, w writes.Write) (a writes.Answer) {
 		versions.Unserved(gvk.GroupVersion().String(), gvk.Kind, writes.Minor) != "" {
 		return writes.Answer{}
 	}
-	obj, unknown, err := k.decode(w.Object, gvk)
+	obj, unknown, err := k.decode(w.Object, gvk, w.Strict)
 	if err != nil {
 		return refused(err)
 	}
-	if w.Strict && len(unknown) > 0 { // server-side apply compares before anything else
+	if len(unknown) > 0 { // server-side apply compares before anything else
 		return writes.Answer{Known: true, Causes: unknown}
 	}
 	meta, err := meta.Accessor(obj)
@@ -88,7 +88,7 @@ func check(ctx context.Context, w writes.Write) (a writes.Answer) {
 	if w.Existing == nil {
 		return create(ctx, k, obj, meta)
 	}
-	old, _, err := k.decode(w.Existing, gvk)
+	old, _, err := k.decode(w.Existing, gvk, false)
 	if err != nil {
 		return writes.Answer{} // of another version
 	}
@@ -190,15 +190,21 @@ func refused(err error) writes.Answer {
 	return a
 }
 
-// decode returns an object in the internal version of its type, with its defaults, and the fields that the type does
-// not have.
-func (k kind) decode(data []byte, gvk schema.GroupVersionKind) (obj runtime.Object, unknown []writes.Cause, err error) {
+// decode returns an object in the internal version of its type, with its defaults, and, if it is strict, the fields
+// that the type does not have.
+func (k kind) decode(data []byte, gvk schema.GroupVersionKind, strict bool) (obj runtime.Object,
+	unknown []writes.Cause, err error) {
 	external, err := k.scheme.New(gvk)
 	if err != nil {
 		return nil, nil, err
 	}
-	strict, err := kjson.UnmarshalStrict(data, external, kjson.DisallowUnknownFields)
-	for _, e := range strict {
+	var faults []error
+	if strict {
+		faults, err = kjson.UnmarshalStrict(data, external, kjson.DisallowUnknownFields)
+	} else {
+		err = kjson.UnmarshalCaseSensitivePreserveInts(data, external)
+	}
+	for _, e := range faults {
 		if f := kjson.FieldError(nil); errors.As(e, &f) {
 			unknown = append(unknown, writes.Undeclared(reflect.TypeOf(external), f.FieldPath()))
 		}

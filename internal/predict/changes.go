@@ -14,7 +14,6 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/predict/upgrade"
-	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -38,13 +37,7 @@ func Changes(before, after *Report) (list []findings.Finding) {
 		return [3]string{f.Rule, released.Replace(f.Object), released.Replace(f.Message)}
 	}
 	said := lists.Set(before.Findings, outcome)
-	identity := func(o *manifest.Object) string { return o.Identity() }
-	stored, now := lists.By(before.After, identity), lists.By(after.After, identity)
 	for _, f := range after.Findings {
-		if o := stored[f.Object]; f.Rule == ruleUnfit.ID && o != nil && now[f.Object] != nil &&
-			world.Same(o, now[f.Object]) { // the API server takes an object again as it is
-			continue
-		}
 		if rules[f.Rule] && (f.Level != findings.Note || f.Rule == ruleIgnoredField.ID) && !said[outcome(f)] {
 			namespace, _, _ := strings.Cut(strings.TrimPrefix(f.Object, v1alpha1.ClusterServiceVersionKind+" "), "/")
 			if g := before.GroupOf(namespace); f.Rule == string(v1alpha1.CSVReasonNoOperatorGroup) && g.File != "" {

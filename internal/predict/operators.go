@@ -197,6 +197,9 @@ func (sim *simulation) mayAny(accounts []rbac.Account, namespace string, rules .
 // judgeEngines reports what an engine never applies, or on a new cluster does not come to. Of the custom resources of
 // one kind that wait for what is applied with them, it reports the first.
 func (sim *simulation) judgeEngines(roots []tree.Root) {
+	if len(roots) == 0 {
+		return
+	}
 	brings, defined := map[string]*manifest.Object{}, sim.definitions() // by group/kind
 	for _, v := range sim.csvs {
 		for _, d := range v.CRDs.Owned {
@@ -206,16 +209,17 @@ func (sim *simulation) judgeEngines(roots []tree.Root) {
 		}
 	}
 	for _, e := range sim.extensions {
-		for _, o := range e.made {
-			if k, err := olm.DefinedKind(o); err == nil && o.Kind == kindCRD {
-				brings[k.Group+"/"+k.Name] = e.object
-			}
+		for kind := range olm.DefinedKinds(e.made) {
+			brings[kind] = e.object
 		}
 	}
 	key := func(o *manifest.Object) string { return world.Key(o, sim.options.Namespace) }
 	for _, r := range roots {
 		for _, e := range r.Unsynced() {
 			sim.report(ruleUnsynced, findings.Warning, e, "")
+		}
+		if len(brings) == 0 {
+			continue
 		}
 		in, said := lists.Set(r.Objects, key), map[string]bool{}
 		for _, x := range r.Objects {

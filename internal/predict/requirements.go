@@ -309,16 +309,22 @@ func (c *prediction) judgeAccount(e *PlayedExtension) {
 	}
 }
 
+// gone returns the bindings that are there no more.
+func (c *prediction) gone() []*rbac.Binding {
+	var had rbac.Objects
+	for _, x := range c.options.Catalogs.Gone {
+		if rbac.Relevant(x.Group(), x.Kind) {
+			_ = had.Add(x, cmp.Or(x.Namespace, c.options.Namespace)) // what cannot be read binds nobody
+		}
+	}
+	return had.Bindings
+}
+
 // judgeRights finds what an account lacks of the rights that installer-rbac grants, without those that only an update
 // or a removal takes: it holds the rules of the roles that it makes, or may escalate and bind.
 func (c *prediction) judgeRights(e *PlayedExtension, account rbac.Account) {
-	shown := &rbac.Objects{Bindings: slices.Clone(c.RBAC.Bindings)}
-	for _, x := range c.options.Catalogs.Gone {
-		if rbac.Relevant(x.Group(), x.Kind) {
-			_ = shown.Add(x, cmp.Or(x.Namespace, c.options.Namespace)) // what cannot be read binds nobody
-		}
-	}
-	if c.open && !slices.ContainsFunc(shown.Bindings, func(b *rbac.Binding) bool { return b.Binds(account) }) {
+	binds := func(b *rbac.Binding) bool { return b.Binds(account) }
+	if c.open && !slices.ContainsFunc(c.RBAC.Bindings, binds) && !slices.ContainsFunc(c.gone(), binds) {
 		if e.fresh() {
 			e.Unknown = fmt.Sprintf("the rights of ServiceAccount %s, as which OLM v1 acts, are not in the tree",
 				account)

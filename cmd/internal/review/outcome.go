@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -124,12 +125,16 @@ func (o TreeOptions) check(ctx context.Context, t *tree.Tree) (*predict.Report, 
 	if o.Over != nil && o.Over.outcome != nil {
 		other = o.Over.outcome.git
 	}
-	before := lists.By(other, o.key)
-	unchanged := func(x *manifest.Object) bool { old := before[o.key(x)]; return old != nil && world.Same(old, x) }
+	there := sync.OnceValue(func() map[string]*manifest.Object { return lists.By(other, o.key) })
 	return playTree(ctx, t, predict.Options{Namespace: o.Namespace, Catalogs: o.Catalogs, Checker: o.Checker,
-		Unchanged: unchanged,
-		API:       o.API, Target: o.Target,
+		API: o.API, Target: o.Target, Unchanged: func(x *manifest.Object) bool { return o.has(there(), x) },
 		Bundles: &catalog.Options{Source: o.Source}, Installed: o.Over == nil && len(o.Cluster) > 0})
+}
+
+// has reports whether objects have one just so.
+func (o TreeOptions) has(objects map[string]*manifest.Object, x *manifest.Object) bool {
+	there := objects[o.key(x)]
+	return there != nil && world.Same(there, x)
 }
 
 // playTree is a variable so that a test counts its calls.
@@ -200,15 +205,15 @@ func (o TreeOptions) refused(ctx context.Context, objects []*manifest.Object, li
 	before := func(x *manifest.Object) *manifest.Object { return live[o.key(x)] }
 	var same, changed []*manifest.Object
 	for _, x := range objects {
-		if old := before(x); old != nil && world.Same(old, x) {
+		if o.has(live, x) {
 			same = append(same, x)
 		} else {
 			changed = append(changed, x)
 		}
 	}
-	list, err := predict.Apply{API: o.API, Cluster: objects, Namespace: o.Namespace, Existing: before,
-		Place: place, Whole: o.whole}.
-		Refused(ctx, changed)
+	apply := predict.Apply{API: o.API, Cluster: objects, Namespace: o.Namespace, Existing: before, Place: place,
+		Whole: o.whole}
+	list, err := apply.Refused(ctx, changed)
 	return append(list, lists.Filter(fit.NamesTaken(append(same, changed...)), func(f findings.Finding) bool {
 		return slices.ContainsFunc(changed, func(x *manifest.Object) bool { return x.Identity() == f.Object })
 	})...), err
@@ -341,8 +346,7 @@ func (o TreeOptions) settled(objects []*manifest.Object) (out []*manifest.Object
 
 // left returns what has left Git, and takes it from the cluster, with what only that owned. Bindings as they were
 // before their subjects changed have left it, too.
-func (h *outcome) left(base *outcome, live *world.World) (gone []*manifest.Object) {
-	given := lists.By(h.tree.Objects, h.options.key)
+func (h *outcome) left(base *outcome, given map[string]*manifest.Object, live *world.World) (gone []*manifest.Object) {
 	var rebound []*manifest.Object
 	for _, x := range base.git {
 		now, there := given[h.options.key(x)], live.Find(x)
@@ -365,8 +369,8 @@ func (h *outcome) over(ctx context.Context, base *outcome) (on *tree.Tree, gone 
 	}
 	o := h.options
 	live := world.Index(base.report.After, o.Namespace)
-	given := lists.Set(h.tree.Objects, o.key)
-	gone = h.left(base, live)
+	given := lists.By(h.tree.Objects, o.key)
+	gone = h.left(base, given, live)
 	before, says := lists.By(base.git, o.key), map[string]bool{}
 	again := func(x *manifest.Object) bool {
 		old := before[o.key(x)]
@@ -382,7 +386,7 @@ func (h *outcome) over(ctx context.Context, base *outcome) (on *tree.Tree, gone 
 	on.Objects = nil
 	for x := range live.All() {
 		executed := x.Kind == v1alpha1.InstallPlanKind && len(base.report.Plans) > 0
-		if !executed && (given[o.key(x)] || !says[x.Namespace] || x.Group() != olm.Group) {
+		if !executed && (given[o.key(x)] != nil || !says[x.Namespace] || x.Group() != olm.Group) {
 			on.Objects = append(on.Objects, world.Live(x))
 		}
 	}

@@ -408,8 +408,8 @@ func (j *judge) conversions(p Pair) {
 // cluster. A play of the whole cluster finds the former, too.
 func (j *judge) shipped(p Pair) {
 	crds := olm.CRDs(p.New.Bundle)
-	for _, crd := range ownedCRDs(p.New, j.rendered[1]) {
-		crds[crd.Name] = crd
+	if len(p.New.Bundle) == 0 {
+		crds = olm.CRDs(ownedCRDs(p.New, j.rendered[1]))
 	}
 	var before []*manifest.Object // those of a group share their names
 	for _, group := range lists.SortedUnique(lists.Map(lists.Keys(crds), groupOf)) {
