@@ -251,14 +251,14 @@ func withoutEmpty(tables []document.Table) []document.Table {
 	for n, t := range tables {
 		out[n] = t
 		out[n].Columns, out[n].Rows = nil, make([][]document.Cell, len(t.Rows))
+		var kept []int
 		for i, c := range t.Columns {
-			if !filled[c.Title] && !t.Head && !t.Full {
-				continue
+			if filled[c.Title] || t.Head || t.Full {
+				kept, out[n].Columns = append(kept, i), append(out[n].Columns, c)
 			}
-			out[n].Columns = append(out[n].Columns, c)
-			for j, row := range t.Rows {
-				out[n].Rows[j] = append(out[n].Rows[j], row[i])
-			}
+		}
+		for j, row := range t.Rows {
+			out[n].Rows[j] = lists.Map(kept, func(i int) document.Cell { return row[i] })
 		}
 	}
 	return out

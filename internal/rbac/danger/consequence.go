@@ -412,7 +412,9 @@ func (s Scopes) Follow(held Held) []Follows {
 	var out []Follows
 	found := map[string]bool{} // ID and place
 	places := slices.Sorted(maps.Keys(held))
-	for _, c := range s.all(held, places...) {
+	all := s.all(held, places...)
+	asked, at := withGroups(all, held)
+	for _, c := range all {
 		before := len(out)
 		for _, place := range places {
 			if c.within != "" && place != "" && place != c.within {
@@ -422,7 +424,8 @@ func (s Scopes) Follow(held Held) []Follows {
 			if worse("everything") || slices.ContainsFunc(c.unless, worse) {
 				continue
 			}
-			if f, own, ok := s.met(c, held, place); own && ok {
+			if f, own, ok := s.met(c, asked, place); own && ok {
+				f.First = at[f.From()][f.First]
 				out = append(out, f)
 			}
 		}
@@ -431,6 +434,27 @@ func (s Scopes) Follow(held Held) []Follows {
 		}
 	}
 	return out
+}
+
+// withGroups returns the rules of those API groups that consequences ask for, and at which index of held each stands.
+func withGroups(all []*Consequence, held Held) (asked Held, at map[string][]int) {
+	groups := map[string]bool{rbac.All: true}
+	for _, c := range all {
+		for _, p := range slices.Concat(c.needs...) {
+			for _, group := range p.groups {
+				groups[group] = true
+			}
+		}
+	}
+	asked, at = Held{}, map[string][]int{}
+	for place, rules := range held {
+		for n, r := range rules {
+			if slices.ContainsFunc(r.APIGroups, func(group string) bool { return groups[group] }) {
+				asked[place], at[place] = append(asked[place], r), append(at[place], n)
+			}
+		}
+	}
+	return asked, at
 }
 
 // met reports whether all needs are met at a place; own says that one of them is by what is granted there.

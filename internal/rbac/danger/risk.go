@@ -219,9 +219,12 @@ func Restricted(name string) bool { return strings.HasPrefix(name, "restricted")
 
 // allow reports whether a rule allows something that a pattern describes, with an effect at a place.
 func (s Scopes) allow(p pattern, rule rbacv1.PolicyRule, place string) bool {
-	verb := slices.IndexFunc(p.verbs, func(v string) bool { return rbac.Has(rule.Verbs, v) })
-	return verb >= 0 && slices.ContainsFunc(p.groups, func(group string) bool {
-		return rbac.Has(rule.APIGroups, group) && slices.ContainsFunc(p.resources, func(resource string) bool {
+	return slices.ContainsFunc(p.groups, func(group string) bool {
+		if !rbac.Has(rule.APIGroups, group) {
+			return false // before the rest: it tells most rules apart
+		}
+		verb := slices.IndexFunc(p.verbs, func(v string) bool { return rbac.Has(rule.Verbs, v) })
+		return verb >= 0 && slices.ContainsFunc(p.resources, func(resource string) bool {
 			return !s.withoutEffect(rbac.Atom{Group: group, Resource: resource, Verb: p.verbs[verb]}, place) &&
 				slices.ContainsFunc(rule.Resources, func(given string) bool { return matches(given, resource) })
 		})
@@ -312,7 +315,9 @@ func (s Scopes) RiskOf(a rbac.Atom, place string) Risk {
 		return Everything
 	}
 	rule := rbacv1.PolicyRule{Verbs: []string{a.Verb}, APIGroups: []string{a.Group}, Resources: []string{a.Resource}}
-	return cmp.Or(lists.Find(Dangerous, func(r Risk) bool { return len(s.Facets(r, rule, "")) > 0 }), Other)
+	return cmp.Or(lists.Find(Dangerous, func(r Risk) bool {
+		return slices.ContainsFunc(facets[r], func(f Facet) bool { return s.allowAny(f.patterns, rule, "") })
+	}), Other)
 }
 
 var reads = lazy.Regexp(`(^|[-:. ])(view|viewer|read|reader|watch|watcher|list|get|metrics|discovery)([-:. ]|$)`)
