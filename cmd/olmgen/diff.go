@@ -241,6 +241,9 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (comparison, erro
 	if old, now := sides[0].tree, sides[1].tree; cmp.Or(now, old) != nil {
 		f.roots.say(cmd, old, cmp.Or(now, old), changed)
 	}
+	for _, kept := range review.Stay(known) {
+		note(cmd, "%s", kept)
+	}
 	sides[0].tree, sides[1].tree, options.Undecided = known[0], known[1], undecided
 	report, err := f.compareKnown(cmd, sides, on, options)
 	if err == nil && !report.Meets(compare.AnyDifference) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -45,6 +46,17 @@ func RequiredAPIs(spec *v1alpha1.ClusterServiceVersionSpec) []API {
 // pkg/registry/bundle.go, ProvidedAPIs).
 func CatalogAPIs(spec *v1alpha1.ClusterServiceVersionSpec, shipped []API) []API {
 	return append(slices.Clip(shipped), apisOf(nil, spec.APIServiceDefinitions.Owned)...)
+}
+
+var roleOfUsers = lazy.Regexp(`^(.+)-[^-]+-(admin|edit|view|crdview|view-crd)$`)
+
+// APIOf returns the CRD or the plural of the APIService for whose users OLM gives a ClusterRole such a name, or olmgen
+// one of its stable names; "" if it is for none (OLM: pkg/controller/operators/olm/operatorgroup.go, ensureClusterRolesForCSV).
+func APIOf(role string) string {
+	if parts := roleOfUsers().FindStringSubmatch(role); parts != nil {
+		return parts[1]
+	}
+	return ""
 }
 
 // ServedAPIs returns the APIs that an operator serves: each served version of the CRDs that are known, by name.

@@ -2,6 +2,8 @@ package tree
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -66,6 +68,28 @@ func contains(file string, texts []string) bool {
 	data, err := whole.ReadFile(file, budget.File)
 	has := func(text string) bool { return bytes.Contains(data, []byte(text)) }
 	return err != nil || slices.ContainsFunc(texts, has)
+}
+
+// LeadsOutside reports whether a file below a directory may name what is not: a kustomization what is above it or, with
+// applied, an object of an engine any directory of its repository.
+func LeadsOutside(dir string, applied bool) bool {
+	found := errors.New("found")
+	return filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
+		var texts []string
+		switch {
+		case err != nil:
+			return filepath.SkipDir
+		case slices.Contains(kustomization.Names(), entry.Name()):
+			texts = append(texts, "..")
+		}
+		if applied && hasObjects(name) {
+			texts = append(texts, engines...)
+		}
+		if len(texts) > 0 && entry.Type().IsRegular() && contains(name, texts) {
+			return found
+		}
+		return nil
+	}) != nil
 }
 
 // late builds the roots that wait and have one of some texts in a file, and reports whether there are any.

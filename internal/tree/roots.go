@@ -523,7 +523,8 @@ func (t *Tree) Below(file string) bool {
 	return below || len(t.paths) == 0
 }
 
-// Rel returns a name relative to the path of Read that it is below, or the name itself if it is below none.
+// Rel returns a name relative to the path of Read that it is below or, if it is below none, to the only one. Of several
+// it returns the name itself.
 func (t *Tree) Rel(name string) (rel string, below bool) {
 	for _, base := range t.paths {
 		if strings.HasPrefix(base, name+"/") {
@@ -531,6 +532,17 @@ func (t *Tree) Rel(name string) (rel string, below bool) {
 		}
 		if rel, below := relative(base, name); below {
 			return rel, true
+		}
+	}
+	if len(t.paths) == 1 {
+		revision, base, is := strings.Cut(t.paths[0], ":")
+		if below, of := strings.CutPrefix(name, revision+":"); is && of {
+			name = below
+		} else {
+			base = t.paths[0]
+		}
+		if up, err := filepath.Rel(base, name); err == nil {
+			return filepath.ToSlash(up), false
 		}
 	}
 	return name, false

@@ -45,6 +45,34 @@ func skips(o *manifest.Object) bool {
 	return olm.Text(olm.Get(o, "metadata", "annotations", argoHook)) == "Skip"
 }
 
+func syncOptions(o *manifest.Object) []string {
+	own := olm.Text(olm.Get(o, "metadata", "annotations", argoOptions))
+	return strings.Split(strings.ReplaceAll(own, " ", ""), ",")
+}
+
+// Keeps returns why an object stays in the cluster when the root has it no more; "" if what applies the root deletes it
+// (fluxcd/kustomize-controller: internal/controller/kustomization_controller.go, prune; argoproj/argo-cd:
+// gitops-engine/pkg/sync/sync_context.go, pruneObject; helm: pkg/kube, ResourcePolicyAnno).
+func (r Root) Keeps(o *manifest.Object) string {
+	const flux, noPrune = "kustomize.toolkit.fluxcd.io/prune", "Prune=false"
+	kind := cmp.Or(r.by, &manifest.Object{}).Kind
+	has := func(in, key, value string) bool { return olm.Text(olm.Get(o, "metadata", in, key)) == value }
+	switch {
+	case kind == "Kustomization" && olm.Get(r.by, "spec", "prune") == false:
+		return "spec.prune: false of " + r.by.Identity()
+	case kind != "HelmRelease" && !isArgo(r.by) &&
+		(has("annotations", flux, "disabled") || has("labels", flux, "disabled")):
+		return flux + ": disabled"
+	case (r.by == nil || isArgo(r.by)) && slices.Contains(syncOptions(o), noPrune):
+		return argoOptions + ": " + noPrune
+	case kind == "HelmRelease" && has("annotations", "helm.sh/resource-policy", "keep"):
+		return "helm.sh/resource-policy: keep"
+	}
+	return ""
+}
+
+func isArgo(o *manifest.Object) bool { return o != nil && o.Group() == "argoproj.io" }
+
 // Unsynced returns which objects of OLM an Application leaves out, and which Namespaces it would make after what is in
 // them. Of a Namespace that the Application makes before all else, the order does not matter.
 func (r Root) Unsynced() (list []*manifest.Error) {
@@ -89,8 +117,7 @@ func (r Root) Blocked(x, with *manifest.Object) *manifest.Error {
 	var hint string
 	switch by := r.by; {
 	case r.node.argo:
-		own := olm.Text(olm.Get(x, "metadata", "annotations", argoOptions))
-		if slices.Contains(append(strings.Split(strings.ReplaceAll(own, " ", ""), ","), r.node.sync...), option) {
+		if slices.Contains(append(syncOptions(x), r.node.sync...), option) {
 			return nil
 		}
 		hint = "annotate it with " + argoOptions + ": " + option + ", and with a later " + argoWave

@@ -78,12 +78,12 @@ func (v *verifier) ofGroup(o *dump.Object) (reason string, live bool) {
 		case !strings.EqualFold(owner.Kind, "CustomResourceDefinition") && owner.Kind != "APIService":
 		case op != nil && op.namesRole(o.Name, owner.Name):
 			return "OLM made it for the users of " + owner.Name + ", which " + op.CSV.Name + " owns", true
-		case op != nil && forUsers(o.Name, owner.Name):
+		case op != nil && olm.APIOf(o.Name) == owner.Name:
 			return orphanOf + "an earlier version of " + op.Package + ": it is for a version of " + owner.Name +
 				" that the CSV does not have any more", false
 		case op != nil:
 			return "", false
-		case crd != nil && v.rendered[crd.Key()] == nil && forUsers(o.Name, owner.Name):
+		case crd != nil && v.rendered[crd.Key()] == nil && olm.APIOf(o.Name) == owner.Name:
 			if why, _ := v.crd(crd); why != "" {
 				return orphanOf + "an earlier version, like " + crd.Identity() + " and part of it", false
 			}
@@ -105,19 +105,9 @@ func (o *Operator) owns(name string) bool {
 // pkg/controller/operators/olm/operatorgroup.go, ensureClusterRolesForCSV).
 func (o *Operator) namesRole(role, api string) bool {
 	return slices.ContainsFunc(olm.OwnedAPIs(&o.CSV.Spec), func(a olm.API) bool {
-		suffix, ok := strings.CutPrefix(role, cmp.Or(a.CRD, a.Plural)+"-"+a.Version+"-")
-		return ok && a.Object() == api && slices.Contains(userRoles, suffix)
+		name := cmp.Or(a.CRD, a.Plural)
+		return a.Object() == api && olm.APIOf(role) == name && strings.HasPrefix(role, name+"-"+a.Version+"-")
 	})
-}
-
-// userRoles end the names of the ClusterRoles for users of an API.
-var userRoles = []string{"admin", "edit", "view", "crdview"}
-
-// forUsers reports whether OLM gives such a name to a ClusterRole for users of any version of an API.
-func forUsers(role, api string) bool {
-	rest, ok := strings.CutPrefix(role, api+"-")
-	_, suffix, _ := strings.Cut(rest, "-")
-	return ok && slices.Contains(userRoles, suffix)
 }
 
 func (v *verifier) crd(o *dump.Object) (reason string, live bool) {

@@ -1,11 +1,14 @@
 package review
 
 import (
+	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
@@ -58,6 +61,40 @@ func Known(trees [2]*tree.Tree) (known [2]*tree.Tree, unbuilt int) {
 		known[i] = &out
 	}
 	return known, unbuilt
+}
+
+// Stay gives NEW what has left the roots of a cluster and stays in it, since what applies them does not delete it. It
+// returns what that is, and why.
+func Stay(trees [2]*tree.Tree) (notes []string) {
+	if trees[0] == nil || trees[1] == nil {
+		return nil
+	}
+	have, at, kept := extentOf(trees[1]).have, map[place]int{}, map[string][]string{}
+	for i, r := range slices.Backward(trees[1].Roots) {
+		p := placeOf(trees[1], r)
+		at[p], at[place{cluster: p.cluster}] = i, i
+	}
+	for _, r := range trees[0].Roots {
+		p := placeOf(trees[0], r)
+		by, to := r, 0
+		if i, is := at[p]; is {
+			by, to = trees[1].Roots[i], i
+		} else if to, is = at[place{cluster: p.cluster}]; !is {
+			continue // the cluster itself has left
+		}
+		for _, o := range r.Objects {
+			if why := by.Keeps(o); why != "" && !have[objectKey(trees[0], r, o)] {
+				kept[why] = append(kept[why], o.Identity())
+				now := &trees[1].Roots[to]
+				now.Objects, trees[1].Objects = append(slices.Clip(now.Objects), o), append(trees[1].Objects, o)
+			}
+		}
+	}
+	for _, why := range slices.Sorted(maps.Keys(kept)) {
+		notes = append(notes, fmt.Sprintf("%s: gone from NEW, and not deleted from the cluster: %s",
+			text.FirstOf(3, lists.Unique(kept[why])), why))
+	}
+	return notes
 }
 
 func extentOf(t *tree.Tree) extent {

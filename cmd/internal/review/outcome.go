@@ -262,14 +262,22 @@ func (h *outcome) remains(base *outcome) (out []*manifest.Object) {
 	return out
 }
 
-// definitions returns the CRDs of operators that are gone, and that are in the cluster still.
+// definitions returns the CRDs of operators that are gone, and that are in the cluster still, with the ClusterRoles for
+// their users: the CRD owns these (OLM: operatorgroup.go, ensureProvidedAPIClusterRole).
 func (h *outcome) definitions(base *outcome, carried []Planned) (out []*manifest.Object) {
 	stays := lists.Set(carried, Planned.at)
 	live := olm.CRDs(h.report.After)
 	for _, part := range base.parts {
-		for name, crd := range olm.CRDs(part.Subject.All) {
-			if !stays[part.plan.at()] && live[name] != nil {
-				out = append(out, crd)
+		for _, x := range part.Subject.All {
+			crd := ""
+			switch x.Kind {
+			case "CustomResourceDefinition":
+				crd = x.Name
+			case "ClusterRole":
+				crd = olm.APIOf(x.Name)
+			}
+			if !stays[part.plan.at()] && live[crd] != nil {
+				out = append(out, x)
 			}
 		}
 	}

@@ -1,9 +1,7 @@
 package review
 
 import (
-	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -14,12 +12,9 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/cmd/internal/gittree"
-	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/compare"
 	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/internal/tree"
-	"github.com/olmgen/olmgen/internal/tree/kustomization"
-	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/source"
@@ -161,7 +156,7 @@ func Checkout(name, oldRev, newRev string) (sides [2]Revision, remove func(), er
 		}
 		root := filepath.Join(dir, fmt.Sprint(i))
 		at, err := repo.Checkout(rev, root, looksDeclared(name), tree.IgnoreFile)
-		if err == nil && buildsOnOthers(at) {
+		if err == nil && tree.LeadsOutside(at, IsTree(at)) {
 			if err = os.RemoveAll(root); err == nil {
 				at, err = repo.Checkout(rev, root, true, tree.IgnoreFile)
 			}
@@ -205,23 +200,6 @@ func lacking(repo *gittree.Repository, name, oldRev, newRev string) (lacks [2]bo
 			Msg: fmt.Sprintf("is neither in %s nor in %s", sides[0], sides[1])}
 	}
 	return lacks, err
-}
-
-// buildsOnOthers reports whether a kustomization below a directory may name what is above it.
-func buildsOnOthers(dir string) bool {
-	found := errors.New("found")
-	return filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return filepath.SkipDir
-		}
-		if !entry.Type().IsRegular() || !slices.Contains(kustomization.Names(), entry.Name()) {
-			return nil
-		}
-		if data, err := whole.ReadFile(name, budget.File); err == nil && bytes.Contains(data, []byte("..")) {
-			return found
-		}
-		return nil
-	}) != nil
 }
 
 // looksDeclared reports whether a path may be a RenderConfig, which names other files.
