@@ -385,11 +385,12 @@ func (f *diffFlags) read(cmd *cobra.Command, s side, on review.TreeOptions) (*re
 	case source.IsRenderConfig(s.Ref):
 		return f.render.reviewConfig(cmd, s.Ref, s.Revision)
 	case s.tree != nil:
-		catalogs := f.catalogs
+		catalogs := &f.catalogs // keeps the images that it has read
 		if s.old && len(f.oldCatalogs) > 0 {
+			catalogs = new(f.catalogs)
 			catalogs.values = f.oldCatalogs
 		}
-		return f.render.reviewTree(cmd, s.tree, []string{s.Ref}, &catalogs, on)
+		return f.render.reviewTree(cmd, s.tree, []string{s.Ref}, catalogs, on)
 	case !s.old && len(on.Over.Operators) == 1:
 		profile, _ := f.render.options.Text(option.Profile)
 		descoped := profile == string(generate.ProfileDescoped) // has no install mode

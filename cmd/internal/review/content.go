@@ -246,7 +246,9 @@ func Wanted(lists ...[]*manifest.Object) (names []string) {
 // ContentReader reads what catalogs serve, each image once.
 type ContentReader struct {
 	Options catalog.Options
-	images  map[string]*resolve.Source // by who names it, and reference; nil for one that cannot be read
+	// images are by who names it, reference, and the packages that were asked for; without these, nil for one that cannot
+	// be read
+	images map[string]*resolve.Source
 }
 
 // Read reads a catalog, and warns of unreadable bundles. A catalog that opm refuses to serve is unavailable.
@@ -379,18 +381,22 @@ func (r *ContentReader) WithImages(ctx context.Context, t *tree.Tree, c predict.
 // image reads the image of a catalog. It warns of one that cannot be read, and returns nil.
 func (r *ContentReader) image(ctx context.Context, what, ref string) *resolve.Source {
 	key := what + " " + ref
-	if s, ok := r.images[key]; ok {
+	full := fmt.Sprint(key, r.Options.Only)
+	if s, ok := r.images[full]; ok {
 		return s
+	}
+	if _, failed := r.images[key]; failed {
+		return nil
 	}
 	if r.images == nil {
 		r.images = map[string]*resolve.Source{}
 	}
-	r.images[key] = nil
 	read, err := r.Read(ctx, source.KindOCI+"://"+ref)
 	if err != nil {
+		r.images[key] = nil
 		r.Options.Source.Warn("%s: %v", what, err)
 		return nil
 	}
-	r.images[key] = &read
+	r.images[full] = &read
 	return &read
 }
