@@ -152,6 +152,11 @@ func TestCatalogs(t *testing.T) {
 		return published().bundle("1.1.0", "stable", "", "").set(config, "catalog_templates:\n- template_name: basic.yaml\n"+
 			"  channels: [stable]\n"+edge)
 	}
+	ofSemver := func(channels string) files {
+		return next("").replace(config, "[stable]", "["+channels+"]").replace("operators/a/ci.yaml", "olm.template.basic", "olm.semver").
+			replace("operators/a/ci.yaml", "v4.16, v4.17", "v4.18").
+			set(template, "Schema: olm.semver\nGenerateMajorChannels: true\nStable: {Bundles: [{Image: r.example.com/a:1.0.0}]}\n")
+	}
 	csv := csvOf
 	plain := func() files {
 		return files{"operators/a/ci.yaml": "updateGraph: replaces-mode\n"}.bundle("1.0.0", "v1", "", "")
@@ -200,6 +205,13 @@ func TestCatalogs(t *testing.T) {
 			config + ":3: error: catalog_templates[0].channels: has the wrong type: text, want a list [release/pipeline-files]"}},
 		{"its default channel is another one", next("  defaultChannel: beta\n"), []string{
 			config + ":4: error: catalog_templates[0].defaultChannel: beta is not among the channels [release/pipeline-files]"}},
+		{"it has no channel", next("").replace(config, "[stable]", "[]"), []string{
+			config + ":3: error: catalog_templates[0].channels: missing: the pipeline adds the bundle to no channel [release/pipeline-files]"}},
+		{"it has no template", next("").set(config, "merge: true\n"), []string{
+			config + ":1: error: catalog_templates: missing: the pipeline adds the bundle to no template [release/pipeline-files]"}},
+		{"channels of a semver template", ofSemver("Candidate, Stable"), nil},
+		{"channels that a semver template makes", ofSemver("Stable, stable-v1"), []string{config + `:3: error: catalog_templates[0].channels[1]: ` +
+			`unknown channel "stable-v1" of a template of schema olm.semver [release/pipeline-files]`}},
 		{"without file-based catalogs", next("  replaces: a.v1.0.0\n").replace("operators/a/ci.yaml", "enabled: true", "enabled: false").
 			replace(csvOf("1.1.0"), "version: 1.1.0\n", "version: 1.1.0\n  replaces: a.v1.0.0\n"),
 			[]string{config + ":1: error: fbc.enabled of ci.yaml is not true [release/pipeline-files]"}},

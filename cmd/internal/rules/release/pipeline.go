@@ -48,7 +48,7 @@ func (s *catalogSet) decode(file string, into any) *manifest.Object {
 
 func (s *catalogSet) refuse(e *manifest.Error) {
 	f := s.add(ruleCI, findings.Error, catalog.Place{File: e.File, Line: e.Line}, "", "%s", e.Msg)
-	f.Field = e.Field
+	f.Field, f.Hint = e.Field, e.Tip
 }
 
 // pipeline reads ci.yaml: which template makes which catalogs of an operator.
@@ -231,6 +231,9 @@ func (s *catalogSet) planned(x *opened) bool {
 	if !s.ci.FBC.Enabled {
 		s.refuse(doc.Errorf("", "fbc.enabled of %s is not true", pipeline.File))
 	}
+	if len(config.Templates) == 0 {
+		s.refuse(doc.Errorf("catalog_templates", "missing: the pipeline adds the bundle to no template"))
+	}
 	for i, t := range config.Templates {
 		field := fmt.Sprintf("catalog_templates[%d]", i)
 		m := lists.Find(s.ci.FBC.Mapping, func(m pipeline.Mapping) bool { return m.Template == t.Template })
@@ -240,7 +243,16 @@ func (s *catalogSet) planned(x *opened) bool {
 				t.Template))
 		case t.DefaultChannel != "" && !slices.Contains(t.Channels, t.DefaultChannel):
 			s.refuse(doc.Errorf(field+".defaultChannel", "%s is not among the channels", t.DefaultChannel))
-		case m.Type != "olm.semver":
+		case len(t.Channels) == 0:
+			s.refuse(doc.Errorf(field+".channels", "missing: the pipeline adds the bundle to no channel"))
+		case m.Type == "olm.semver":
+			for j, name := range t.Channels {
+				if err := text.CheckKnown("channel", name, []string{"Candidate", "Fast", "Stable"}); err != nil {
+					s.refuse(doc.Errorf(fmt.Sprintf("%s.channels[%d]", field, j), "%v of a template of schema %s", err,
+						m.Type).With(manifest.HintOf(err)))
+				}
+			}
+		default:
 			t.Name = x.bundle.CSV.Name
 			s.planning = append(s.planning, t.Entry)
 			for _, c := range s.makes[filepath.Join(s.root, pipeline.Templates, t.Template)] {
