@@ -37,7 +37,7 @@ const skipIt = "name it in skips of a newer entry, or in its skipRange"
 
 // catalogRules explains the findings of catalogs, beside resolve.CatalogRules and resolve.ComparisonRules.
 var catalogRules = []findings.Rule{
-	{ID: ruleGraph, Text: "bundles without file-based catalogs dangle, go round, replace none, or have several names",
+	{ID: ruleGraph, Text: "bundles dangle, go round, update what is none, or have several names",
 		Help: pipeline.Source + "static_tests/community, static_tests/common."},
 	{ID: ruleStay, Text: "nothing leads from what users run to the new release",
 		Help: "Source: operator-registry, alpha/model; OLM, pkg/controller/registry/resolver/resolver.go."},
@@ -250,6 +250,7 @@ func (s *catalogSet) release(x *opened, serving []*catalog.Catalog) {
 	for _, c := range serving {
 		if s.top == s.root && c.Packages[x.bundle.Package] != nil { // else the pipeline adds it
 			s.say("%s is in no catalog and no template yet: nobody gets it before it is", entry.Name)
+			s.named(x.bundle.Package, entry, findings.Warning, s.field(entry.Name, catalog.Replaces), "")
 		}
 		s.stay(at, c, x.bundle, x.bundle.Channels, entry, false)
 	}

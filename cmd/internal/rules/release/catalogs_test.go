@@ -171,8 +171,10 @@ func TestCatalogs(t *testing.T) {
 			"  - name: a.v1.0.0\n    replace: a.v0.9.0\n"), []string{
 			template + ":11: warning: olm.channel has no field entries[0].replace: opm drops it [unknown-field]"}},
 		{"bundles that follow each other", plain().bundle("1.1.0", "v1", "", "  replaces: a.v1.0.0\n"), nil},
-		{"a new channel", plain().bundle("1.1.0", "v2", "", ""), []string{"operators/a/1.1.0/metadata/annotations.yaml:3: note: Package a: " +
-			"a.v1.1.0 is only in channel v2: users of other channels stay: v1 at a.v1.0.0 [release/users-stay]"}},
+		{"a new channel", plain().bundle("1.1.0", "v2", "", "  replaces: a.v1.0.0\n"), []string{"operators/a/1.1.0/metadata/annotations.yaml:3: note: " +
+			"Package a: a.v1.1.0 is only in channel v2: users of other channels stay: v1 at a.v1.0.0 [release/users-stay]"}},
+		{"a new channel to which nothing leads", plain().bundle("1.1.0", "v2", "", ""), []string{"operators/a/1.1.0/metadata/annotations.yaml:3: warning: Package a: " +
+			"a.v1.1.0 is only in channel v2: users of other channels stay: v1 at a.v1.0.0, and no replaces, skips or skipRange of it leads from there [release/users-stay]"}},
 		{"a default channel that no bundle has", plain().bundle("1.1.0", "v1\n  operators.operatorframework.io.bundle.channel.default.v1: v3", "",
 			"  replaces: a.v1.0.0\n"), []string{"operators/a/1.1.0/metadata/annotations.yaml:4: error: Package a: invalid channel \"v3\": " +
 			"channel must contain at least one bundle [default-channel]"}},
@@ -205,6 +207,17 @@ func TestCatalogs(t *testing.T) {
 			config + ":3: error: catalog_templates[0].channels: has the wrong type: text, want a list [release/pipeline-files]"}},
 		{"its default channel is another one", next("  defaultChannel: beta\n"), []string{
 			config + ":4: error: catalog_templates[0].defaultChannel: beta is not among the channels [release/pipeline-files]"}},
+		{"it replaces a typing error, and skips another operator", next("  replaces: a.v1.0.9\n  skips: [a.v1.0.5, b.v1.0.0]\n"), []string{
+			config + ":2: error: Channel a/stable: users run a.v1.0.0, and a.v1.1.0 is new: no replaces, skips or skipRange of it leads from there, and they stay [release/users-stay]",
+			config + ":2: warning: it replaces a.v1.0.9, and no bundle of the operator is that [release/update-graph]",
+			config + ":2: warning: it skips b.v1.0.0, and no bundle of the operator is that [release/update-graph]"}},
+		{"its channel is misspelt", next("  replaces: a.v1.0.0\n").replace(config, "[stable]", "[stabel]"), []string{
+			config + ":2: warning: Package a: a.v1.1.0 is only in channel stabel: users of other channels stay: stable at a.v1.0.0 [release/users-stay]"}},
+		{"its channel is of the next version", next("  replaces: a.v1.0.0\n").replace(config, "[stable]", "[stable-v2]"), []string{
+			config + ":2: note: Package a: a.v1.1.0 is only in channel stable-v2: users of other channels stay: stable at a.v1.0.0 [release/users-stay]"}},
+		{"nothing leads to its channel", next("").replace(config, "[stable]", "[candidate]"), []string{
+			config + ":2: warning: Package a: a.v1.1.0 is only in channel candidate: users of other channels stay: stable at a.v1.0.0, and no replaces, skips or " +
+				"skipRange of it leads from there [release/users-stay]"}},
 		{"it has no channel", next("").replace(config, "[stable]", "[]"), []string{
 			config + ":3: error: catalog_templates[0].channels: missing: the pipeline adds the bundle to no channel [release/pipeline-files]"}},
 		{"it has no template", next("").set(config, "merge: true\n"), []string{
@@ -368,6 +381,8 @@ func TestCatalogsOfOperator(t *testing.T) {
 			"published/v0.2/catalog.yaml": strings.Replace(graph1, "v1.0.0", "v1.1.0", 1) + ofCatalog("1.1.0", "- {type: olm.bundle.object, value: {data: e30=}}\n")}, nil},
 		{"it does not", own(""), []string{"bundle/manifests/csv.yaml:1: error: Channel a/stable: users run a.v1.0.0, and " +
 			"a.v1.1.0 is new: no replaces, skips or skipRange of it leads from there, and they stay [release/users-stay]"}},
+		{"it replaces another operator", own("  replaces: b.v1.0.0\n  skips: [a.v1.0.0]\n"), []string{
+			"bundle/manifests/csv.yaml:8: warning: it replaces b.v1.0.0, and no bundle of the operator is that [release/update-graph]"}},
 		{"a template", own("  replaces: a.v1.0.0\n").set("template.yaml", strings.NewReplacer("  - name: a.v1.0.0\n",
 			"  - name: a.v1.1.0\n    skips: [a.v1.0.0]\n", "a:1.0.0", "a:1.1.0").Replace(basic1)), []string{
 			"template.yaml: warning: catalog is not what it makes, by 3 differences: render it again [release/template]",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -87,8 +89,12 @@ func (s *catalogSet) graph(b *bundle.Bundle) {
 	if s.ci.FBC.Enabled || s.top == s.root {
 		return
 	}
-	s.channels(b)
-	p := s.own.Packages[b.Package]
+	p, e := s.own.Packages[b.Package], catalog.EntryOf(b.CSV)
+	s.list = append(s.list, lists.Filter(resolve.Validate(s.own), func(f findings.Finding) bool {
+		return f.Rule == "default-channel" && f.Object == "Package "+p.Name
+	})...)
+	in := b.AnnotationError(olm.BundleChannels, "")
+	s.others(catalog.Place{File: filepath.Join(s.opened[e.Name].dir, in.File), Line: in.Line}, p, e, b.Channels)
 	at := p.Bundle(b.CSV.Name).Place
 	var config struct {
 		Organization string `json:"organization"`
@@ -105,11 +111,7 @@ func (s *catalogSet) graph(b *bundle.Bundle) {
 	if len(names) > 1 {
 		s.add(ruleGraph, level, at, "", "the bundles have several operator names: %s", text.And(lists.Keys(names)))
 	}
-	if old := b.CSV.Spec.Replaces; old != "" && p.Bundle(old) == nil {
-		f := s.add(ruleGraph, findings.Error, s.field(b.CSV.Name, catalog.Replaces), "", "it replaces %s, and no "+
-			"bundle of the operator is that%s", old, s.stranded(p, b))
-		f.Hint = "name in replaces a bundle that is there"
-	}
+	s.named(p.Name, e, findings.Error, s.field(e.Name, catalog.Replaces), s.stranded(p, b))
 	for _, name := range lists.SortedUnique(append(slices.Clone(b.Channels), b.DefaultChannel)) {
 		if ch := p.Channel(name); ch != nil && s.ci.UpdateGraph != pipeline.ModeSemver {
 			s.channel(p, ch, level)
@@ -117,30 +119,66 @@ func (s *catalogSet) graph(b *bundle.Bundle) {
 	}
 }
 
-// channels finds a default channel that no bundle has, and notes the channels that the release is not in. Packages with
-// a channel for each minor version leave the older ones on purpose.
-func (s *catalogSet) channels(b *bundle.Bundle) {
-	p := s.own.Packages[b.Package]
-	s.list = append(s.list, lists.Filter(resolve.Validate(s.own), func(f findings.Finding) bool {
-		return f.Rule == "default-channel" && f.Object == "Package "+p.Name
-	})...)
+// named finds what an entry updates and no bundle of its package is. What was never released may be skipped.
+func (s *catalogSet) named(pkg string, e catalog.Entry, level findings.Severity, at catalog.Place, stranded string) {
+	known := map[string]bool{}
+	for _, c := range append(slices.Collect(maps.Values(s.committed)), s.own) {
+		for _, ch := range cmp.Or(c.Packages[pkg], &catalog.Package{}).Channels {
+			maps.Copy(known, lists.Set(ch.Entries, func(of catalog.Entry) string { return of.Name }))
+		}
+	}
+	base, kind := func(name string) string { return olm.BaseName(name, "") }, catalog.Replaces
+	bases := lists.Set(lists.Keys(known), base)
+	for _, name := range append([]string{e.Replaces}, e.Skips...) {
+		if name != "" && !known[name] && (kind == catalog.Replaces || !bases[base(name)]) {
+			f := s.add(ruleGraph, level, at, "", "it %s %s, and no bundle of the operator is that%s", kind, name,
+				stranded)
+			older := slices.DeleteFunc(lists.Keys(known), func(name string) bool { return name == e.Name })
+			f.Hint = cmp.Or(text.DidYouMean(name, older), fmt.Sprintf("name in %s a bundle that is there", kind))
+		}
+		kind, level, stranded = catalog.Skips, findings.Warning, ""
+	}
+}
+
+var ofVersion = lazy.Regexp(`-?v?\d[\d.x]*`)
+
+// others finds the channels of a package that its new release is not in, whether one that has only this release is
+// misspelt, and whether anything leads to it. Packages with a channel for each minor version leave the older ones on
+// purpose.
+func (s *catalogSet) others(at catalog.Place, p *catalog.Package, e catalog.Entry, channels []string) {
 	var left []string
+	fresh, words := slices.Clone(channels), map[string]string{}
+	word := func(channel string) string { return ofVersion().ReplaceAllString(channel, "") }
+	older := lists.Filter(p.Bundles, func(b *catalog.Bundle) bool { return b.Name != e.Name })
 	for _, ch := range p.Channels {
-		if slices.Contains(b.Channels, ch.Name) || len(b.Channels) == 0 {
+		has := lists.Filter(older, func(b *catalog.Bundle) bool { return ch.Entry(b.Name) != nil })
+		if len(has) == 0 {
 			continue
 		}
-		newest := slices.MaxFunc(ch.Entries, func(x, y catalog.Entry) int {
-			v, _ := p.Bundle(x.Name).Version()
-			w, _ := p.Bundle(y.Name).Version()
-			return v.Compare(w)
-		})
-		left = append(left, fmt.Sprintf("%s at %s", ch.Name, newest.Name))
+		fresh = slices.DeleteFunc(fresh, func(name string) bool { return name == ch.Name })
+		if !slices.Contains(channels, ch.Name) {
+			newest := slices.MaxFunc(has, func(x, y *catalog.Bundle) int {
+				v, _ := x.Version()
+				w, _ := y.Version()
+				return v.Compare(w)
+			})
+			left, words[word(ch.Name)] = append(left, fmt.Sprintf("%s at %s", ch.Name, newest.Name)), ch.Name
+		}
 	}
-	if len(left) > 0 {
-		e := b.AnnotationError(olm.BundleChannels, "")
-		at := catalog.Place{File: filepath.Join(s.opened[b.CSV.Name].dir, e.File), Line: e.Line}
-		s.add(ruleStay, findings.Note, at, "Package "+p.Name, "%s is only in channel %s: users of other channels "+
-			"stay: %s", b.CSV.Name, text.And(b.Channels), text.FirstOf(6, left))
+	if len(left) == 0 || len(channels) == 0 {
+		return
+	}
+	f := s.add(ruleStay, findings.Note, at, "Package "+p.Name, "%s is only in channel %s: users of other channels "+
+		"stay: %s", e.Name, text.And(channels), text.FirstOf(6, left))
+	leads := func(b *catalog.Bundle) bool { return updates(e, b) != catalog.NoEdge }
+	if len(fresh) == len(channels) && !slices.ContainsFunc(older, leads) {
+		f.Level, f.Hint = findings.Warning, "name in replaces what they run"
+		f.Message += ", and no replaces, skips or skipRange of it leads from there"
+	}
+	for _, name := range fresh {
+		if near := text.Nearest(word(name), lists.Keys(words)); near != "" && near != word(name) {
+			f.Level, f.Hint = findings.Warning, "did you mean "+words[near]+"?"
+		}
 	}
 }
 
@@ -255,8 +293,10 @@ func (s *catalogSet) planned(x *opened) bool {
 		default:
 			t.Name = x.bundle.CSV.Name
 			s.planning = append(s.planning, t.Entry)
+			place := catalog.Place{File: at.File, Line: at.Line}
+			s.named(x.bundle.Package, t.Entry, findings.Warning, place, "")
 			for _, c := range s.makes[filepath.Join(s.root, pipeline.Templates, t.Template)] {
-				s.stay(catalog.Place{File: at.File, Line: at.Line}, s.committed[c], x.bundle, t.Channels, t.Entry, true)
+				s.stay(place, s.committed[c], x.bundle, t.Channels, t.Entry, true)
 			}
 		}
 	}
@@ -269,6 +309,9 @@ func (s *catalogSet) planned(x *opened) bool {
 func (s *catalogSet) stay(at catalog.Place, c *catalog.Catalog, b *bundle.Bundle, channels []string, e catalog.Entry,
 	update bool) {
 	p := c.Packages[b.Package]
+	if p != nil && p.Bundle(e.Name) == nil {
+		s.others(at, p, e, channels)
+	}
 	for _, name := range channels {
 		if p == nil || p.Channel(name) == nil || p.Channel(name).Entry(e.Name) != nil {
 			continue
