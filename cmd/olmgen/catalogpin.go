@@ -173,7 +173,7 @@ func (f *pinFlags) read(cmd *cobra.Command, paths []string, o *pin.Options) (err
 	if len(o.Tree.Faults) > 0 {
 		return o.Tree.Faults[0]
 	}
-	if len(o.Tree.Clusters(nil))-o.Tree.Undecided() > 1 {
+	if undecided, _ := o.Tree.Undecided(); len(o.Tree.Clusters(nil))-undecided > 1 {
 		note(cmd, "%s: the pin is of all together; name the path of one to pin it alone", o.Tree.ClustersText())
 	}
 	f.catalogs.values = o.Lock.Serving(f.catalogs.values, func(string) bool { return true })

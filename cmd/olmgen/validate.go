@@ -270,8 +270,8 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	r.Scope.Give = " (--catalog NAMESPACE/NAME=DIR)"
-	if n := t.Undecided(); n > 0 && r.Scope.Clusters > 1 {
-		note(cmd, "%s judged each for itself: --cluster DIR says which are one cluster", text.Count(n, "root"))
+	if n, what := t.Undecided(); n > 0 && r.Scope.Clusters > 1 {
+		note(cmd, "%s: --cluster DIR says which are one cluster", what)
 	}
 	what := text.Count(len(t.Objects), "object") + " of " + text.Count(t.Files, "file")
 	err = f.report.finish(cmd, found{list: r.Findings, what: what, unread: len(t.Faults), noun: "path",

@@ -411,15 +411,20 @@ func (t *Tree) ClustersText() string {
 		}
 	}
 	out := strings.Join(said, "; ")
-	if n := t.Undecided(); n > 0 {
-		out = strings.TrimPrefix(out+"; "+text.Count(n, "root")+" undecided, each judged for itself", "; ")
+	if n, what := t.Undecided(); n > 0 {
+		out = strings.TrimPrefix(out+"; "+what, "; ")
 	}
 	return "clusters: " + out
 }
 
-// Undecided returns how many roots may be in one cluster with others.
-func (t *Tree) Undecided() int {
-	return len(lists.Filter(t.Roots, func(r Root) bool { return r.Alone && r.Of == "" }))
+// Undecided returns how many roots may be in one cluster with others, and what that means as a sentence.
+func (t *Tree) Undecided() (n int, what string) {
+	list := lists.Filter(t.Roots, func(r Root) bool { return r.Alone && r.Of == "" })
+	if len(list) == 1 {
+		name, _ := t.Rel(list[0].Name)
+		return 1, "root " + text.Brief(name) + " undecided, judged for itself"
+	}
+	return len(list), text.Count(len(list), "root") + " undecided, each judged for itself"
 }
 
 // mostNames is how many names of a kind a sentence has.
