@@ -9,6 +9,7 @@
 package resolve
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -142,6 +143,13 @@ func Installed(b *catalog.Bundle, pkg string) CSV {
 		c.Version = v.String()
 	}
 	return c
+}
+
+// PropertiesAnnotation returns operatorframework.io/properties of the CSV that OLM makes of a bundle (OLM:
+// resolver/projection/properties.go).
+func PropertiesAnnotation(b *catalog.Bundle, pkg string) string {
+	data, _ := json.Marshal(map[string]any{"properties": propertiesOf(b, pkg)})
+	return string(data)
 }
 
 const existing = "@existing" // the name of OLM's catalog of what is installed

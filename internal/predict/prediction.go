@@ -2,7 +2,6 @@ package predict
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -254,9 +253,7 @@ func (c *prediction) makes(o *manifest.Object, i Install) (*csv, *manifest.Error
 	}
 	of.Annotations = nil
 	v := newCSV(of)
-	properties, _ := json.Marshal(map[string]any{ // OLM: resolver/projection/properties.go
-		"properties": resolve.Installed(i.Choice.Bundle, i.Choice.Package.Name).Properties})
-	v.sub, v.properties = i.sub, string(properties)
+	v.sub, v.properties = i.sub, resolve.PropertiesAnnotation(i.Choice.Bundle, i.Choice.Package.Name)
 	c.csvs = append(c.csvs, v)
 	return v, nil
 }
