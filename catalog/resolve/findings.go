@@ -176,10 +176,10 @@ func (j *judge) outcome(x *explainer) {
 func (s *Subscription) unblock(namespace string) string {
 	switch s.plan {
 	case v1alpha1.InstallPlanPhaseComplete, v1alpha1.InstallPlanPhaseFailed:
-		return fmt.Sprintf("the InstallPlan of Subscription %s is %s, and OLM makes no other one: delete the "+
-			"Subscription and create it again", s.Name, strings.ToLower(string(s.plan)))
+		is := fmt.Sprintf("the InstallPlan of Subscription %s is %s", s.Name, strings.ToLower(string(s.plan)))
+		return cmp.Or(s.hindered, is) + ", and OLM makes no other one: delete the Subscription and create it again"
 	case v1alpha1.InstallPlanPhaseInstalling:
-		return "see what its InstallPlan waits for"
+		return cmp.Or(s.hindered, "see what its InstallPlan waits for")
 	}
 	return approve(s.Name, namespace)
 }

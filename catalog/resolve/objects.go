@@ -152,7 +152,7 @@ func (r *objectReader) subscription(v *world.Subscription) {
 		Source: v.Source, SourceNamespace: v.SourceNamespace, StartingCSV: v.StartingCSV,
 		Manual:       v.Approval == string(v1alpha1.ApprovalManual),
 		InstalledCSV: v.InstalledCSV, CurrentCSV: v.CurrentCSV, plan: r.cluster.PlanPhase(v),
-		policy: r.cluster.Managed(v.Namespace, v.Name),
+		hindered: r.cluster.PlanSays(v), policy: r.cluster.Managed(v.Namespace, v.Name),
 	})
 }
 

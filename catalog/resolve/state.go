@@ -113,8 +113,9 @@ type Subscription struct {
 	InstalledCSV string `json:"-"`
 	CurrentCSV   string `json:"-"`
 
-	plan   v1alpha1.InstallPlanPhase // of its InstallPlan, as far as the objects say it
-	policy *olm.OperatorPolicy       // that manages it; nil if there is none
+	plan     v1alpha1.InstallPlanPhase // of its InstallPlan, as far as the objects say it
+	hindered string                    // what OLM says about what hinders that
+	policy   *olm.OperatorPolicy       // that manages it; nil if there is none
 }
 
 func (s *Subscription) from() Source { return Source{Name: s.Source, Namespace: s.SourceNamespace} }

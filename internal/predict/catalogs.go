@@ -138,7 +138,8 @@ func (c *prediction) resolution(tree *resolve.Cluster, catalogs Catalogs) *resol
 			r.subs[s.Namespace], r.known[s] = append(r.subs[s.Namespace], s), true
 		case ofSubscription(s, csvs[s.Namespace]) != nil:
 			c.unforeseen = append(c.unforeseen, *u)
-			if said := saidOf(s, v1alpha1.SubscriptionResolutionFailed); said != "" && !u.Disputed {
+			said := cmp.Or(saidOf(s, v1alpha1.SubscriptionResolutionFailed), c.PlanSays(s))
+			if said != "" && !u.Disputed {
 				c.note(ruleSubscription, findings.Warning, s.Object, "status.conditions",
 					"OLM updates nothing in the namespace: "+said, "")
 			}
@@ -158,9 +159,9 @@ const passCatalog = "pass the content of its catalog"
 // noteUnknown reports a Subscription without operator whose catalog is not known: what OLM has said of it, or that
 // nobody can say what it installs.
 func (r *resolution) noteUnknown(s *world.Subscription, u Unknown) {
-	said := saidOf(s, v1alpha1.SubscriptionResolutionFailed, v1alpha1.SubscriptionBundleUnpackFailed,
-		v1alpha1.SubscriptionInstallPlanFailed, v1alpha1.SubscriptionInstallPlanMissing,
-		v1alpha1.SubscriptionCatalogSourcesUnhealthy)
+	said := cmp.Or(saidOf(s, v1alpha1.SubscriptionResolutionFailed, v1alpha1.SubscriptionBundleUnpackFailed,
+		v1alpha1.SubscriptionInstallPlanFailed, v1alpha1.SubscriptionInstallPlanMissing), r.PlanSays(s),
+		saidOf(s, v1alpha1.SubscriptionCatalogSourcesUnhealthy))
 	switch {
 	case said != "" && !u.Disputed:
 		u.Why, u.Nothing = beginsNothing+said, true

@@ -2,6 +2,7 @@ package world
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -77,16 +78,31 @@ func readSubscription(p Ordered) (*Subscription, *manifest.Error) {
 // PlanPhase returns the phase of the InstallPlan that a Subscription names, or "". OLM writes status.installedCSV when
 // the plan has made the CSV (OLM: pkg/controller/operators/catalog/operator.go, ensureSubscriptionCSVState).
 func (w *World) PlanPhase(s *Subscription) v1alpha1.InstallPlanPhase {
-	plan := lists.Find(w.InstallPlans, func(o *manifest.Object) bool {
-		return o.Name == s.InstallPlan && o.Namespace == s.Namespace
-	})
-	switch {
+	switch plan := w.plan(s); {
 	case plan != nil:
 		return v1alpha1.InstallPlanPhase(olm.Text(olm.Get(plan, "status", "phase")))
 	case s.CurrentCSV != "" && s.CurrentCSV == s.InstalledCSV:
 		return v1alpha1.InstallPlanPhaseComplete
 	}
 	return v1alpha1.InstallPlanPhaseNone
+}
+
+func (w *World) plan(s *Subscription) *manifest.Object {
+	return lists.Find(w.InstallPlans, func(o *manifest.Object) bool {
+		return o.Name == s.InstallPlan && o.Namespace == s.Namespace
+	})
+}
+
+// PlanSays returns what OLM says about what hinders the InstallPlan that a Subscription names, or "".
+func (w *World) PlanSays(s *Subscription) string {
+	var status v1alpha1.InstallPlanStatus
+	if plan := w.plan(s); plan != nil && plan.Field(&status, "status") == nil &&
+		status.Phase != v1alpha1.InstallPlanPhaseComplete {
+		if why := olm.PlanHindered(&status); why != "" {
+			return fmt.Sprintf("InstallPlan %s is %s: %s", s.InstallPlan, status.Phase, why)
+		}
+	}
+	return ""
 }
 
 // Asked returns the place that says what the Subscription asks for: a patch of a field of its spec, or the object.

@@ -406,21 +406,7 @@ func (s *State) whatFor(sub *subscription) (why, remedy string) {
 
 // said returns the phase of an InstallPlan, and what OLM says about what hinders it.
 func said(plan *v1alpha1.InstallPlan) string {
-	out, messages := string(plan.Status.Phase), []string{}
-	for _, c := range plan.Status.Conditions {
-		if c.Status != corev1.ConditionTrue {
-			messages = append(messages, c.Message)
-		}
-	}
-	for _, lookup := range plan.Status.BundleLookups {
-		for _, c := range lookup.Conditions {
-			messages = append(messages, c.Message)
-		}
-	}
-	if message := cmp.Or(append(messages, plan.Status.Message)...); message != "" {
-		out += ": " + oneLine(message)
-	}
-	return out
+	return strings.TrimSuffix(string(plan.Status.Phase)+": "+olm.PlanHindered(&plan.Status), ": ")
 }
 
 // checkSettled returns what OLM still has to do for the operators: the middle of an upgrade is no state to plan from.
