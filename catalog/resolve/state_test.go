@@ -165,6 +165,7 @@ func TestApply(t *testing.T) {
 		removed   string
 	}{
 		{"nothing replaced", []CSV{{Name: "a"}}, []Planned{bundle("b", "")}, "a b", ""},
+		{"a copy", []CSV{{Name: "a"}, {Name: "of.elsewhere", Copied: true}}, []Planned{bundle("b", "")}, "a b", ""},
 		{"what is not there", []CSV{{Name: "a"}}, []Planned{bundle("b", "x")}, "a b", ""},
 		{"a chain", []CSV{{Name: "a"}, {Name: "b", Replaces: "a"}}, []Planned{bundle("c", "b")}, "c", "a b"},
 		{"CSVs that replace each other", []CSV{{Name: "a", Replaces: "b"}, {Name: "b", Replaces: "a"}}, []Planned{bundle("c", "a")}, "c", "a b"},

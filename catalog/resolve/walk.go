@@ -154,10 +154,10 @@ func (s *State) key() string {
 	return b.String()
 }
 
+// names returns the names of the CSVs that are installed there: a copy is not.
 func (s *State) names() []string {
-	names := lists.Map(s.CSVs, func(c CSV) string { return c.Name })
-	slices.Sort(names)
-	return names
+	originals := lists.Filter(s.CSVs, func(c CSV) bool { return !c.Copied })
+	return slices.Sorted(slices.Values(lists.Map(originals, func(c CSV) string { return c.Name })))
 }
 
 type walker struct {
