@@ -287,7 +287,7 @@ func (sim *simulation) group(g *group) Group {
 		}
 	case g.refused != nil:
 		r.Unknown = g.refused.Error()
-	case g.unknown && len(g.status) == 0:
+	case g.untold():
 		r.Unknown = cmp.Or(sim.Disputes.Labels, "there are no Namespaces in the tree")
 	}
 	r.Unknown = cmp.Or(sim.Disputes.Groups[g.Namespace], r.Unknown)

@@ -42,7 +42,7 @@ func (sim *simulation) judgeGroup(g *group) {
 			"add it to the namespace")
 	case g.refused != nil:
 		sim.note(ruleTargets, findings.Error, g.Object, "spec", g.refused.Error(), "")
-	case g.unknown && len(g.status) == 0:
+	case g.untold():
 		sim.note(ruleTargetUnknown, findings.Note, g.Object, "spec.selector",
 			"cannot evaluate the selector, so the CSVs of this group are not checked",
 			"add the Namespaces with their labels to the tree")
@@ -335,10 +335,11 @@ func (sim *simulation) judgeCopies() {
 		}
 		original := [2]string{v.Original, v.Name}
 		dumped := v.observed && len(sim.groupsIn[v.Original])+len(sim.csvsIn[v.Original]) == 0
+		unknown := slices.ContainsFunc(sim.groupsIn[v.Original], (*group).untold)
 		switch source := sim.inNamespace(v.Original, v.Name); {
 		case source == nil && len(sim.called[original]) == 0 && !dumped:
 			gone[original] = append(gone[original], v)
-		case source != nil && source.phase != v1alpha1.CSVPhaseNone &&
+		case source != nil && source.phase != v1alpha1.CSVPhaseNone && !unknown &&
 			!slices.Contains(sim.copies(source), v.Namespace):
 			untargeted[original] = append(untargeted[original], v)
 		}

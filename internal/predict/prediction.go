@@ -153,14 +153,14 @@ func predictionOf(w *world.World, hidden []world.Duplicate) *prediction {
 		if g.unknown = g.unknown || c.tooMuch(); !g.unknown {
 			c.work(len(c.Namespaces))
 		}
+		if g.Status.LastUpdated != nil || len(g.Status.Namespaces) > 0 { // OLM has processed it
+			g.exists, g.resolved, g.hasAccount = true, true, g.Status.ServiceAccountRef != nil
+			g.status = slices.Sorted(slices.Values(g.Status.Namespaces))
+		}
 		g.targets, g.refused = g.resolve(c.Namespaces)
 		c.work(40 * len(g.targets))
 		if text, ok := g.Annotations[olm.AnnotationProvidedAPIs]; ok {
 			g.text, g.apis = &text, parseAPIs(text)
-		}
-		if g.Status.LastUpdated != nil || len(g.Status.Namespaces) > 0 { // OLM has processed it
-			g.exists, g.resolved, g.hasAccount = true, true, g.Status.ServiceAccountRef != nil
-			g.status = slices.Sorted(slices.Values(g.Status.Namespaces))
 		}
 		c.groups = append(c.groups, g)
 	}
@@ -174,6 +174,9 @@ func predictionOf(w *world.World, hidden []world.Duplicate) *prediction {
 		if g := c.memberOf(v); g != nil && !g.exists { // a dump may lack the status
 			g.exists, g.resolved, g.hasAccount = true, true, true
 			g.status = strings.Split(v.ofGroup[olm.AnnotationTargets], ",")
+			if g.unknown {
+				g.targets = g.status
+			}
 		}
 	}
 	c.dumped = dumpedKinds(c.World)
@@ -319,6 +322,9 @@ func (c *prediction) judgeObjects() {
 
 // allNamespaces is the only target of a global OperatorGroup.
 const allNamespaces = ""
+
+// untold reports whether nobody can say the target namespaces: not by its selector, and not by its status.
+func (g *group) untold() bool { return g.unknown && len(g.status) == 0 }
 
 // resolve returns the target namespaces of an OperatorGroup, sorted. On an error OLM writes no status.
 func (g *group) resolve(namespaces map[string]labels.Set) ([]string, error) {
