@@ -201,13 +201,22 @@ func (u *updater) group(ctx context.Context, group int) error {
 // alone takes an operator of OLM v1 along its path: OLM v1 resolves no dependencies.
 func (u *updater) alone(o *Operator) {
 	sources := []extension.Source{{Name: "catalog", Catalog: o.place.Catalog}}
-	p, err := extension.PathOf(sources, u.places.Request(&o.place), o.From, "")
+	asked := u.places.Request(&o.place)
+	p, err := extension.PathOf(sources, asked, o.From, "")
 	if err != nil {
 		o.Status, o.Reason = Held, err.Error()
 		return
 	}
-	if o.take(p.Steps, u.options.ToHead); !p.Good() && !o.place.Withdrawn {
+	versions := asked.Versions
+	asked.Versions = ""
+	switch o.take(p.Steps, u.options.ToHead); {
+	case o.place.Withdrawn:
+	case !p.Good():
 		o.stays(p.Text, u.options.ToHead)
+	case o.Status == Current && versions != "":
+		if free, err := extension.PathOf(sources, asked, o.From, ""); err == nil && len(free.Steps) > 0 {
+			o.Reason = fmt.Sprintf("%s follows, and versionRange %s leaves it out", free.Steps[0].To, versions)
+		}
 	}
 	o.sayWithdrawn()
 }
