@@ -176,6 +176,8 @@ func (f *renderFlags) compare(cmd *cobra.Command, files output.Files, sources []
 	}
 	for _, d := range differences {
 		tell(cmd, "%s: %s", filepath.Join(f.output, filepath.FromSlash(d.Path)), d.State)
+	}
+	for _, d := range differences { // a diff may be long
 		if len(f.files) > 1 { // or else nobody knows which directory it is in
 			d = d.Below(filepath.ToSlash(f.output))
 		}
