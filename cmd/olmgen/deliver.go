@@ -99,15 +99,22 @@ func (f *renderFlags) green(r *config.Rendered) bool {
 }
 
 // printWarnings prints warnings and, where files are written, notes; with --strict warnings are an error. What is said
-// of several places is said of the first, unless all is asked for.
+// of several places or operators is said of the first, unless all is asked for.
 func (f *renderFlags) printWarnings(cmd *cobra.Command, warnings, notes []config.Warning) error {
 	reason := func(w config.Warning) config.Warning {
 		if w.Reason != "" && !f.verbose {
-			w.Message, w.Field = "", ""
+			w.Message, w.Field, w.Operator = "", "", ""
 		}
 		return w
 	}
-	for w, also := range firstOf(warnings, reason, func(w config.Warning) string { return w.Field }) {
+	several := len(lists.Groups(warnings, func(w config.Warning) string { return w.Operator })) > 1
+	about := func(w config.Warning) string {
+		if several {
+			return strings.TrimSpace(w.Operator + " " + w.Field)
+		}
+		return w.Field
+	}
+	for w, also := range firstOf(warnings, reason, about) {
 		warn(cmd, "%s%s%s", w, also, class(w.Class))
 	}
 	for _, n := range notes {
