@@ -139,7 +139,7 @@ func (c *prediction) resolution(tree *resolve.Cluster, catalogs Catalogs) *resol
 		case ofSubscription(s, csvs[s.Namespace]) != nil:
 			c.unforeseen = append(c.unforeseen, *u)
 			said := cmp.Or(saidOf(s, v1alpha1.SubscriptionResolutionFailed), c.PlanSays(s))
-			if said != "" && !u.Disputed {
+			if said != "" && (!u.Disputed || u.Why == r.lacking[s.Namespace]) {
 				c.note(ruleSubscription, findings.Warning, s.Object, "status.conditions",
 					"OLM updates nothing in the namespace: "+said, "")
 			}
@@ -163,7 +163,7 @@ func (r *resolution) noteUnknown(s *world.Subscription, u Unknown) {
 		v1alpha1.SubscriptionInstallPlanFailed, v1alpha1.SubscriptionInstallPlanMissing), r.PlanSays(s),
 		saidOf(s, v1alpha1.SubscriptionCatalogSourcesUnhealthy))
 	switch {
-	case said != "" && !u.Disputed:
+	case said != "" && (!u.Disputed || u.Why == r.lacking[s.Namespace]):
 		u.Why, u.Nothing = beginsNothing+said, true
 		r.unknownCSV[s.Namespace] = true
 		r.note(ruleSubscription, findings.Error, s.Object, "status.conditions", u.Why, "")

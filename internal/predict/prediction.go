@@ -190,7 +190,8 @@ type place struct{ kind, namespace, name string }
 func (c *prediction) findLacking() {
 	catalogs := c.options.Catalogs
 	dumped := func(o *manifest.Object) bool { return o.Has("metadata", "uid") }
-	if c.open = catalogs.Open && !slices.ContainsFunc(c.OLM, dumped); !c.open {
+	c.open = catalogs.Open && !slices.ContainsFunc(c.OLM, dumped)
+	if !catalogs.Open || slices.ContainsFunc(c.Groups, func(g *world.Group) bool { return dumped(g.Object) }) {
 		return
 	}
 	groups := lists.Set(c.Groups, func(g *world.Group) string { return g.Namespace })
@@ -200,6 +201,9 @@ func (c *prediction) findLacking() {
 		if at := (place{operatorsv1.OperatorGroupKind, ns, ""}); !groups[ns] && !catalogs.isGone(at.kind, ns, "") {
 			c.lacking[ns] = "namespace " + ns + " has no OperatorGroup in the tree" + catalogs.where(at)
 		}
+	}
+	if !c.open {
+		return
 	}
 	bound := map[rbac.Account]bool{}
 	for _, b := range c.RBAC.Bindings {
