@@ -332,7 +332,7 @@ func (f file) parse(data []byte, same []*manifest.Document, limits manifest.Limi
 			}
 			switch { // an API server stores objects; configuration files only look like them
 			case o.Group() == kustomization.Group:
-			case f.all || o.APIVersion != "" && o.Name != "":
+			case f.all || o.APIVersion != "" && o.Name != "" && o.Kind != "RenderConfig":
 				r.objects = append(r.objects, o)
 			default:
 				r.addStray(o, o.Line)

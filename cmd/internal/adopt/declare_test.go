@@ -131,7 +131,7 @@ func TestDeclare(t *testing.T) {
 		{"properties", with(ferry(), "ClusterServiceVersion", `metadata: {annotations: {operatorframework.io/properties: '{"properties":[]}'}}`), "      properties: '{\"properties\":[]}'\n", of(olm, generate.ProfilePlain)},
 		{"the config of the Subscription", with(ferry(), "Subscription", `spec: {config: {env: [{name: A, value: b}]}}`),
 			"\n    # spec.config of the Subscription harbour/ferry-sub\n    config:\n      env:\n      - name: A\n        value: b\n", all},
-		{"no config", ferry(), "config:", nil},
+		{"no config", ferry(), "\n    config:", nil},
 		{"no Subscription", dropped(ferry(), "Subscription", "ferry-sub"), "# ClusterServiceVersion ferry.v1.0.0, Succeeded, without a Subscription.\n", all},
 		{"no Subscription to hand over", dropped(ferry(), "Subscription", "ferry-sub"), "subscription:\n", nil},
 		{"the default channel", ferry(), "# Subscription ferry-sub: package ferry, the default channel, catalog olm/cat.\n", all},

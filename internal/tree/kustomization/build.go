@@ -9,12 +9,14 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/resource"
@@ -99,6 +101,9 @@ func quietly(run func() (resmap.ResMap, error)) (m resmap.ResMap, err error) {
 	return run()
 }
 
+// nameless finds the file in what kustomize says of one that is no object.
+var nameless = regexp.MustCompile(`^accumulating resources from '([^']*)': missing metadata\.name`)
+
 // explain makes one line of an error of kustomize, which has the path of every base in it.
 func (b *Builder) explain(k *Kustomization, err error) error {
 	if inside, ok := errors.AsType[*manifest.Error](err); ok {
@@ -119,6 +124,12 @@ func (b *Builder) explain(k *Kustomization, err error) error {
 	said := text.OneLine(err.Error())
 	if i := strings.LastIndex(said, "accumulating resources from '"); i >= 0 {
 		said = said[i:]
+	}
+	if m := nameless.FindStringSubmatch(said); m != nil && slices.Contains(k.Files, filepath.Join(k.Dir, m[1])) {
+		return &manifest.Error{File: b.named(filepath.Join(k.Dir, m[1])),
+			Msg: "kustomize cannot build with it: missing metadata.name", Tip: "give it metadata.name and the annotation " +
+				konfig.IgnoredByKustomizeAnnotation + `: "true", so that kustomize leaves it out, or write a ` +
+				"kustomization.yaml that does not name it"}
 	}
 	limit := b.Repos.Limit(k.Dir, b.top)
 	for dir := k.Dir; dir != filepath.Dir(dir) && (limit == "" || regular.Below(limit, dir)); dir = filepath.Dir(dir) {
