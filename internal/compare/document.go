@@ -105,7 +105,7 @@ func (r *Report) overview(above int) (s, more document.Section, below []document
 			more.Tables = append(more.Tables, operatorsTable(r.Operators, false))
 		}
 		if left < len(r.Summary) || len(more.Tables) > 0 {
-			more.ID, more.Title = "operators", text.Count(len(r.Operators), "operator")+" by section"
+			more.ID, more.Title = "operators", text.Count(len(named(r.Operators)), "operator")+" by section"
 			more.Tables = append(more.Tables, r.sectionsTable(maxScreen))
 			return s, more, below
 		}

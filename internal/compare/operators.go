@@ -201,26 +201,37 @@ func operatorsTable(list []OperatorAnswer, folded bool) document.Table {
 		})
 	}
 	for _, alike := range groups {
-		a, release := alike[0], "new: "+alike[0].New
+		a, release := alike[0], alike[0].release()
 		names := lists.Map(alike, func(a OperatorAnswer) string { return cmp.Or(a.Operator, "no operator") })
-		switch {
-		case len(alike) > 1:
-			release = text.Count(len(alike), "operator")
-		case a.Operator == "":
-			release = ""
-		case a.stays:
-			release = a.Old + ", without OLM"
-		case a.New == "":
-			release = "gone: " + a.Old
-		case a.Old == a.New:
-			release = a.New
-		case a.Old != "":
-			release = a.Old + " -> " + a.New
+		if len(alike) > 1 {
+			release = text.Count(len(named(alike)), "operator")
 		}
 		t.Rows = append(t.Rows, []document.Cell{{Text: text.FirstOf(2, names)}, document.SeverityCell(a.Severity),
 			{Text: text.Brief(release)}, {Text: a.Verdict}})
 	}
 	return t
+}
+
+// named returns the answers without that of what belongs to no operator.
+func named(list []OperatorAnswer) []OperatorAnswer {
+	return lists.Filter(list, func(a OperatorAnswer) bool { return a.Operator != "" })
+}
+
+// release says from which release to which an operator goes.
+func (a *OperatorAnswer) release() string {
+	switch {
+	case a.Operator == "":
+		return ""
+	case a.stays:
+		return a.Old + ", without OLM"
+	case a.New == "":
+		return "gone: " + a.Old
+	case a.Old == a.New:
+		return a.New
+	case a.Old != "":
+		return a.Old + arrowText + a.New
+	}
+	return "new: " + a.New
 }
 
 // table has a line for each group of clusters in which the same differs.
@@ -234,15 +245,16 @@ func (r *Reports) table() document.Table {
 				release = old + arrowText + "v" + version
 			}
 		}
-		switch n := max(len(c.Report.Old.Operators), len(c.Report.New.Operators)); n {
-		case 0:
-			release = "no operator"
-			if len(c.Report.Unresolved) > 0 {
-				release = "not known"
-			}
-		case 1:
+		switch changed := named(c.Report.Operators); {
+		case max(len(c.Report.Old.Operators), len(c.Report.New.Operators)) == 1:
+		case len(changed) == 1:
+			release = changed[0].Operator + " " + changed[0].release()
+		case len(changed) > 1:
+			release = text.Count(len(changed), "operator")
+		case len(c.Report.Unresolved) > 0:
+			release = "not known"
 		default:
-			release = text.Count(n, "operator")
+			release = "no operator"
 		}
 		names := text.FirstOf(mostNamed, c.Names)
 		if n := len(c.Names); n > 1 {

@@ -83,6 +83,23 @@ data: {a: b}
 	}
 }
 
+// TestOneOfSeveral names the operator that differs, and not how many a cluster has.
+func TestOneOfSeveral(t *testing.T) {
+	other := operatorIn("two", "boat", "1.0.0", "pods", "x:1")
+	clusters := compare.Reports{Old: "old", New: "new"}
+	for _, version := range []string{"1.1.0", "1.2.0"} {
+		clusters.Add("c"+version, compared(t, tree(t, operatorIn("one", "abel", "1.0.0", "pods", "x:1")+other),
+			tree(t, operatorIn("one", "abel", version, "pods", "x:1")+other)))
+	}
+	var out bytes.Buffer
+	if err := print.Report(&out, &clusters, findings.Text); err != nil {
+		t.Fatal(err)
+	}
+	if want := "info     abel 1.0.0 -> 1.1.0: "; !strings.Contains(out.String(), want) {
+		t.Errorf("%q is not in\n%s", want, out.String())
+	}
+}
+
 // TestScreenOfMany prints many operators, and many clusters, of which the first screen has ten lines of 100 columns: the worst, those that are
 // alike in one line, and a count of the rest. Nothing is lost: each has its line or its section below.
 func TestScreenOfMany(t *testing.T) {
