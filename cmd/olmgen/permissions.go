@@ -150,11 +150,11 @@ func (f *permissionsFlags) tree(cmd *cobra.Command, refs []string) (*review.Subj
 	if len(t.Unknown()) > 0 {
 		return r, nil
 	}
-	return r, f.refuseWithoutBindings(strings.Join(refs, ", "), r.Input)
+	return r, f.refuseWithoutBindings(strings.Join(refs, ", "), r.Input, t.Objects)
 }
 
 // refuseWithoutBindings refuses a tree without any RBAC, which would look like an operator that may do nothing.
-func (f *permissionsFlags) refuseWithoutBindings(ref string, in permissions.Input) error {
+func (f *permissionsFlags) refuseWithoutBindings(ref string, in permissions.Input, all []*manifest.Object) error {
 	if slices.ContainsFunc(in.Objects, func(o *manifest.Object) bool {
 		return permissions.Relevant(o.Group(), o.Kind) && strings.HasSuffix(o.Kind, "Binding")
 	}) {
@@ -164,6 +164,8 @@ func (f *permissionsFlags) refuseWithoutBindings(ref string, in permissions.Inpu
 	switch {
 	case len(in.Unread) > 0:
 		e.Tip = "mend what could not be read: " + in.Unread[0]
+	case slices.ContainsFunc(all, func(o *manifest.Object) bool { return o.Has("metadata", "uid") }):
+		e.Tip = "dump them too: kubectl get roles,rolebindings,clusterroles,clusterrolebindings -A -o yaml"
 	case len(in.Unresolved) > 0:
 		e.Tip = "OLM makes them of what it installs, and that is not known: " + in.Unresolved[0]
 		if len(f.catalogs.values) == 0 {

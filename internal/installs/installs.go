@@ -85,7 +85,7 @@ func single(csv *v1alpha1.ClusterServiceVersion, installs []Install) []manifest.
 	}
 	list := steps(step("until a release is descoped, replace it with this output, bound "+where,
 		option.BindNamespaces))
-	if multi(csv) {
+	if multi(csv) && len(watched(installs)) < 2 {
 		list = append(list, step("it supports MultiNamespace: first move to one instance for "+namespaces(installs),
 			option.TargetNamespaces))
 	}

@@ -676,7 +676,7 @@ func (r *resolution) unknownCatalog(s *world.Subscription) string {
 			return fmt.Sprintf("a release of package %s cannot be read: %v", s.Package, err)
 		}
 	case i >= 0, r.Disabled(s.SourceNamespace, s.Source) != nil, r.catalogs.gone(s.SourceNamespace, s.Source):
-	case len(r.catalogs.Sources) == 0:
+	case len(r.catalogs.Sources) == 0 && r.Source(s.SourceNamespace, s.Source) == nil:
 		return "there is no catalog"
 	case slices.ContainsFunc(r.hidden, resolve.Source{Name: s.Source, Namespace: s.SourceNamespace}.Same):
 		return fmt.Sprintf("the content of CatalogSource %s/%s is not known", s.SourceNamespace, s.Source) +

@@ -429,7 +429,11 @@ func (sim *simulation) judgeTargets(g *group) {
 	if t.BySelector() {
 		field = "spec.selector"
 	}
-	if t.BySelector() || len(t.Names) > 1 {
+	switch {
+	case t.BySelector() && !g.unknown && g.refused == nil && len(g.targets)+len(g.status) == 0:
+		sim.note(ruleSelectsNone, findings.Note, g.Object, field, "no namespace has the labels of the selector",
+			"label a namespace, or list the target namespaces")
+	case t.BySelector(), len(t.Names) > 1:
 		sim.note(ruleSeveralTargets, findings.Note, g.Object, field,
 			"several target namespaces are not recommended: OLM may drop the support for them", "")
 	}

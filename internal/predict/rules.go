@@ -105,6 +105,8 @@ var (
 			"Source: OLM, doc/design/operatorgroups.md, Static OperatorGroups.")
 	ruleSelectorIgnored = rule("selector-ignored", "an OperatorGroup has targetNamespaces and a selector",
 		"OLM ignores the selector. Source: OLM, operatorgroup.go, getOperatorGroupTargets.")
+	ruleSelectsNone = rule("selector-matches-none", "the selector of an OperatorGroup matches no namespace",
+		"OLM fails every CSV of the group. Source: OLM, operator.go, NoTargetNamespaces.")
 	ruleSeveralTargets = rule("several-targets", "an OperatorGroup for several namespaces",
 		"OpenShift does not recommend it, because OLM may drop the support for more than one target namespace. "+
 			"Source: OpenShift documentation, Operator groups, Target namespace selection.")

@@ -86,7 +86,8 @@ type Operator struct {
 }
 
 func (o *Operator) refuse(text, tip, field string) error {
-	return &manifest.Error{File: o.File, Line: o.Line, Field: field, Msg: o.Object + ": " + text, Tip: tip}
+	return &manifest.Error{File: o.File, Line: o.Line, Field: field, Msg: o.Object + ": " + text,
+		Tip: cmp.Or(tip, "--package pins others alone")}
 }
 
 // asker is what asks for a package: an operator, or a namespace with a dependency.
