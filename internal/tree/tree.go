@@ -332,7 +332,7 @@ func (f file) parse(data []byte, same []*manifest.Document, limits manifest.Limi
 			}
 			switch { // an API server stores objects; configuration files only look like them
 			case o.Group() == kustomization.Group:
-			case f.all || o.APIVersion != "" && o.Name != "" && o.Kind != "RenderConfig":
+			case f.all || stored(o):
 				r.objects = append(r.objects, o)
 			default:
 				r.addStray(o, o.Line)
@@ -394,6 +394,11 @@ func patternSubscriptions(d *manifest.Document) []*manifest.Error {
 }
 
 // addStray counts a document that is no object, and keeps the line of the first. One that lacks something is a fault.
+// stored reports whether an API server stores an object. A RenderConfig only looks like one.
+func stored(o *manifest.Object) bool {
+	return o.APIVersion != "" && o.Name != "" && o.Kind != "RenderConfig"
+}
+
 func (r *result) addStray(o *manifest.Object, line int) {
 	if e := incomplete(o); e != nil {
 		r.incomplete = append(r.incomplete, e)
