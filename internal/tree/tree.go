@@ -393,12 +393,12 @@ func patternSubscriptions(d *manifest.Document) []*manifest.Error {
 		"olmgen does not render the chart that makes Subscriptions of these values")}
 }
 
-// addStray counts a document that is no object, and keeps the line of the first. One that lacks something is a fault.
 // stored reports whether an API server stores an object. A RenderConfig only looks like one.
 func stored(o *manifest.Object) bool {
 	return o.APIVersion != "" && o.Name != "" && o.Kind != "RenderConfig"
 }
 
+// addStray counts a document that is no object, and keeps the line of the first. One that lacks something is a fault.
 func (r *result) addStray(o *manifest.Object, line int) {
 	if e := incomplete(o); e != nil {
 		r.incomplete = append(r.incomplete, e)
