@@ -170,7 +170,8 @@ func (r *reader) checkInstallModes() error {
 		seen[m.Type] = true
 		if !slices.Contains(InstallModes, m.Type) {
 			r.warn(WarnInstallMode,
-				o.Errorf(field, "%q is not an install mode that OLM knows, so it supports nothing", m.Type))
+				o.Errorf(field, "%q is not an install mode that OLM knows, so it supports nothing", m.Type).
+					With(text.DidYouMean(string(m.Type), InstallModes)))
 		}
 	}
 	return nil

@@ -145,6 +145,9 @@ func (c *Config) generate(all []*loaded) (*generate.Set, error) {
 	if c.flags() {
 		result, err := generate.Render(all[0].Bundle, all[0].Options)
 		if err != nil {
+			if len(manifest.AboutOf(err)) == 0 { // it is about the bundle
+				err = fmt.Errorf("%s: %w", all[0].opened.Ref, err)
+			}
 			return nil, c.explain(c.placeOf(all[0], err), 0, 0, bundle.WithWarnings(err, all[0].Bundle.Warnings))
 		}
 		set := &generate.Set{Results: []*generate.Result{result}}

@@ -23,14 +23,19 @@ const unsupportedOperatorGroup = string(v1alpha1.CSVReasonUnsupportedOperatorGro
 
 // targets decides install mode and target namespaces: [""] for AllNamespaces, else the sorted names. What OLM would
 // refuse is refused in its words (spec section 8; api: pkg/operators/v1alpha1/clusterserviceversion.go, Supports).
-func (o Options) targets(csv *v1alpha1.ClusterServiceVersion) (v1alpha1.InstallModeType, []string, error) {
+func (o Options) targets(b *bundle.Bundle) (v1alpha1.InstallModeType, []string, error) {
 	if o.Profile == ProfileDescoped { // it serves the whole cluster, whatever its install modes say
 		return v1alpha1.InstallModeTypeAllNamespaces, []string{allNamespaces}, nil
 	}
-	supports := supported(csv)
+	supports := supported(b.CSV)
+	none := !slices.ContainsFunc(bundle.InstallModes, func(m v1alpha1.InstallModeType) bool { return supports[m] })
+	if none && len(supports) > 0 {
+		return "", nil, b.CSVObject.Errorf("spec.installModes",
+			"the operator supports no install mode: none is marked as supported")
+	}
 	targets := slices.Sorted(slices.Values(o.TargetNamespaces))
 	mode, err := o.mode(supports, targets)
-	if e, ok := errors.AsType[*Error](err); ok && len(supports) == 0 && csv.Spec.Version.String() == "0.0.0" {
+	if e, ok := errors.AsType[*Error](err); ok && len(supports) == 0 && b.CSV.Spec.Version.String() == "0.0.0" {
 		e.Tip, e.Options = "get the whole file: without spec.version too, it may be truncated", nil
 	}
 	if err != nil {
@@ -93,10 +98,6 @@ func (o Options) mode(supports v1alpha1.InstallModeSet, targets []string) (v1alp
 	if len(supports) == 0 {
 		return "", refuse(descopedHint, "the operator supports no install mode, because spec.installModes is empty").
 			with(option.Profile)
-	}
-	if !slices.ContainsFunc(bundle.InstallModes, func(m v1alpha1.InstallModeType) bool { return supports[m] }) {
-		return "", refuse("mark one as supported there",
-			"the operator supports no install mode: spec.installModes marks none as supported")
 	}
 	return "", refuse(supportedHint(supports),
 		"the operator supports neither AllNamespaces nor OwnNamespace, so its target namespaces must be given").

@@ -8,6 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 const (
@@ -25,6 +28,10 @@ func csvSupporting(supported modes) *v1alpha1.ClusterServiceVersion {
 		csv.Spec.InstallModes = append(csv.Spec.InstallModes, v1alpha1.InstallMode{Type: m, Supported: true})
 	}
 	return csv
+}
+
+func ofCSV(csv *v1alpha1.ClusterServiceVersion) *bundle.Bundle {
+	return &bundle.Bundle{CSV: csv, CSVObject: &manifest.Object{}}
 }
 
 // The operator is in the namespace operators.
@@ -47,7 +54,7 @@ func TestTargets(t *testing.T) {
 		{name: "no default", supports: modes{single, multi},
 			refused: "the operator supports neither AllNamespaces nor OwnNamespace, so its target namespaces must be given"},
 		{name: "none supported", supports: modes{"Other"},
-			refused: "the operator supports no install mode: spec.installModes marks none as supported"},
+			refused: "spec.installModes: the operator supports no install mode: none is marked as supported"},
 		{name: "nothing supported", refused: "the operator supports no install mode, because spec.installModes is empty"},
 
 		{name: "own by target", supports: modes{own}, targets: []string{"operators"}, mode: own, want: []string{"operators"}},
@@ -94,7 +101,7 @@ func TestTargets(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := Options{Namespace: "operators", InstallMode: c.ask, TargetNamespaces: c.targets, Selector: c.selector, CopiedCSVNamespaces: c.copied}
-			mode, targets, err := o.targets(csvSupporting(c.supports))
+			mode, targets, err := o.targets(ofCSV(csvSupporting(c.supports)))
 			if c.refused != "" {
 				if err == nil || err.Error() != c.refused {
 					t.Fatalf("error %v, want %q", err, c.refused)
@@ -112,14 +119,14 @@ func TestTargets(t *testing.T) {
 func TestTargetsOfUnsupportedEntry(t *testing.T) {
 	csv := csvSupporting(modes{own})
 	csv.Spec.InstallModes = append(csv.Spec.InstallModes, v1alpha1.InstallMode{Type: all})
-	_, _, err := Options{Namespace: "operators", InstallMode: all}.targets(csv)
+	_, _, err := Options{Namespace: "operators", InstallMode: all}.targets(ofCSV(csv))
 	checkRefused(t, err, "AllNamespaces InstallModeType not supported")
 	var e *Error
-	_, _, err = Options{Namespace: "operators", TargetNamespaces: []string{"a"}}.targets(csvSupporting(modes{all}))
+	_, _, err = Options{Namespace: "operators", TargetNamespaces: []string{"a"}}.targets(ofCSV(csvSupporting(modes{all})))
 	if !errors.As(err, &e) || e.Hint() != "the operator supports AllNamespaces only: choose it, without target namespaces" {
 		t.Errorf("AllNamespaces only: %#v", err)
 	}
-	_, _, err = Options{Namespace: "operators", InstallMode: all}.targets(csv)
+	_, _, err = Options{Namespace: "operators", InstallMode: all}.targets(ofCSV(csv))
 	if !errors.As(err, &e) || e.Hint() != "the operator supports OwnNamespace only: choose it, or other target namespaces" {
 		t.Errorf("no hint to the supported modes: %#v", err)
 	}
@@ -127,7 +134,7 @@ func TestTargetsOfUnsupportedEntry(t *testing.T) {
 
 func TestTargetsDoNotChangeTheOptions(t *testing.T) {
 	o := Options{Namespace: "operators", TargetNamespaces: []string{"b", "a"}}
-	if _, _, err := o.targets(csvSupporting(modes{multi})); err != nil {
+	if _, _, err := o.targets(ofCSV(csvSupporting(modes{multi}))); err != nil {
 		t.Fatal(err)
 	}
 	if o.TargetNamespaces[0] != "b" {
@@ -212,7 +219,7 @@ func TestTruncated(t *testing.T) {
 	for csv, want := range map[*v1alpha1.ClusterServiceVersion]string{
 		whole: descopedHint, cut: "get the whole file: without spec.version too, it may be truncated",
 	} {
-		_, _, err := Options{Namespace: "operators"}.targets(csv)
+		_, _, err := Options{Namespace: "operators"}.targets(ofCSV(csv))
 		if e, ok := errors.AsType[*Error](err); !ok || e.Tip != want {
 			t.Errorf("%v: want the hint %q", err, want)
 		}

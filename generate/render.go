@@ -180,7 +180,7 @@ type rendering struct {
 }
 
 func newRendering(b *bundle.Bundle, o Options) (*rendering, error) {
-	mode, targets, err := o.targets(b.CSV)
+	mode, targets, err := o.targets(b)
 	if err != nil {
 		return nil, err
 	}

@@ -177,7 +177,7 @@ func subscription(r *rendering) {
 // handOver makes the objects with which OLM installs the bundle, and none of the objects that OLM creates then.
 func handOver(b *bundle.Bundle, o Options, generators []func(*rendering)) (*Result, error) {
 	o.CopiedCSVNamespaces = nil
-	mode, targets, err := o.targets(b.CSV)
+	mode, targets, err := o.targets(b)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,9 @@ import (
 // certificates, and these have no part in one.
 func Render(b *bundle.Bundle) (*generate.Result, error) {
 	o := generate.Options{Certs: generate.CertsManager}
+	if _, err := generate.Namespace(b); err != nil { // a person must name one
+		o.Namespace = olm.NamespaceOperators
+	}
 	supports := func(m v1alpha1.InstallModeType) bool { return olm.Supports(b.CSV.Spec.InstallModes, m) }
 	switch {
 	case supports(v1alpha1.InstallModeTypeAllNamespaces), supports(v1alpha1.InstallModeTypeOwnNamespace):

@@ -206,14 +206,14 @@ func (c *checker) bundle(x *opened) error {
 	at := func(f findings.Finding) findings.Finding {
 		return findings.Finding{Rule: f.Rule, File: f.File, Line: f.Line}
 	}
-	said := lists.Set(list, at)
+	said, refused := lists.Set(list, at), validate.Refusals(list)
 	for i, cluster := range clusters {
 		if i < len(clusters)-1 {
-			found, verdict := validate.Fit(x.bundle, fit.OLMv0, cluster)
+			found, verdict := validate.Fit(x.bundle, fit.OLMv0, cluster, refused)
 			list = append(list, lists.Filter(found, func(f findings.Finding) bool { return !said[at(f)] })...)
 			list = append(list, verdict)
 		}
-		_, verdict := validate.Fit(x.bundle, fit.OLMv1, cluster)
+		_, verdict := validate.Fit(x.bundle, fit.OLMv1, cluster, refused)
 		list = append(list, verdict)
 	}
 	c.list = append(c.list, validate.Located(x.source, list)...)

@@ -67,8 +67,8 @@ type pod struct{ name, account string }
 func rights(ctx context.Context, x *opened, released []*opened, r *repository, helm charts.Renderer) (
 	list []findings.Finding, looked []string, err error) {
 	mine, err := ofBundle(x.bundle, x.dir)
-	if err != nil {
-		return nil, nil, err
+	if err != nil { // the bundle is refused
+		return nil, []string{fmt.Sprintf("the rights of %s are compared with nothing: %v", x.dir, err)}, ctx.Err()
 	}
 	if len(mine.pods) == 0 { // as of a bundle that only requires others
 		return nil, []string{x.bundle.CSV.Name + " runs nothing: its rights are compared with nothing"}, nil

@@ -29,6 +29,7 @@ const (
 	ruleCSVSchema    = "csv-schema"
 	ruleSkipRange    = "skip-range"
 	ruleReplacesSelf = "replaces-itself"
+	ruleNamespace    = "suggested-namespace"
 )
 
 // schemaFindings checks the CSV against the schema of OLM's CRD. known has the findings of others, which may be about

@@ -36,6 +36,8 @@ func TestRefusedByRender(t *testing.T) {
 	}
 	for name, c := range map[string]change{
 		"a name twice":         hooks(hook("a.b.c", ""), hook("a.b.c", "")),
+		"an unknown mode":      {csvFile, "type: AllNamespaces", "type: AllNamespace"},
+		"no mode":              {csvFile, "supported: true", "supported: false"},
 		"an empty name":        hooks(hook("''", "")),
 		"a name of 64":         hooks(hook(strings.Repeat("a", 60)+".b.c", "")),
 		"a name of two parts":  hooks(hook("b.c", "")),

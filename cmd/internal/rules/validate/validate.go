@@ -37,6 +37,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/compare"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -106,8 +107,8 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 	if src.Kind != source.KindCatalog { // there the catalog has the channels
 		list = append(list, channelFindings(b)...)
 	}
-	refused := refusals(src, b)
-	list = slices.Concat(list, upgradeFindings(b), refused)
+	refused := refusals(src, b, o)
+	list = slices.Concat(list, fieldFindings(b), refused)
 	operator := operatorOf(b)
 	list = slices.Concat(list, dependencyFindings(src.FS, b), ownedVersions(b), cutOff(b),
 		publication(src, b, o.Catalogs), fit.Conversions(operator), fit.NotServed(operator), storedWithout(ctx, b),
@@ -126,13 +127,10 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 	unserved := ofOPM(ctx, src, b)
 	list = append(list, unserved...)
 	if form := cmp.Or(o.Form, o.Cluster.Form()); o.Cluster.Known() || o.Form != "" {
-		found, verdict := Fit(b, form, o.Cluster)
 		if form != fit.Plain {
 			refused = slices.Concat(unserved, refused)
 		}
-		if len(refused) > 0 {
-			verdict = fit.Verdict{Answer: fit.Refused, Reason: refused[0].Message}.Finding(form, o.Cluster)
-		}
+		found, verdict := Fit(b, form, o.Cluster, refused)
 		list = append(append(list, found...), verdict)
 	}
 	if o.Descoped {
@@ -155,8 +153,8 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 	return tidy(append(list, examples...)), cmp.Or(err, ctx.Err())
 }
 
-// upgradeFindings is about the fields of a CSV that say what it updates.
-func upgradeFindings(b *bundle.Bundle) (list []Finding) {
+// fieldFindings is about the fields of a CSV that say what it updates, and where it is installed.
+func fieldFindings(b *bundle.Bundle) (list []Finding) {
 	if text := b.CSV.Annotations[olm.AnnotationSkipRange]; text != "" { // an empty one is none (alpha/model, validate)
 		if _, err := semver.ParseRange(text); err != nil {
 			list = append(list, finding(ruleSkipRange, findings.Error, b.CSVObject.Errorf(
@@ -172,6 +170,13 @@ func upgradeFindings(b *bundle.Bundle) (list []Finding) {
 			i), "it skips itself: it is the head of no channel, and opm refuses a catalog with a channel that has "+
 			"none")))
 	}
+	for _, key := range []string{olm.AnnotationSuggestedNamespace, olm.AnnotationNamespaceTemplate} {
+		if _, err := generate.Namespace(b); err != nil && b.CSV.Annotations[key] != "" {
+			list = append(list, finding(ruleNamespace, findings.Warning, b.CSVObject.Errorf(
+				`metadata.annotations["`+key+`"]`, "%v", err).With(manifest.HintOf(err))))
+			break
+		}
+	}
 	return list
 }
 
@@ -181,9 +186,13 @@ func operatorOf(b *bundle.Bundle) fit.Operator {
 	return operator
 }
 
-// Fit returns what keeps the operator of a bundle from working in a cluster, and the note that says whether it works.
-func Fit(b *bundle.Bundle, form fit.Form, c fit.Cluster) (list []Finding, verdict Finding) {
+// Fit returns what keeps the operator of a bundle from working in a cluster, and the note that says whether it works:
+// not if the bundle is refused.
+func Fit(b *bundle.Bundle, form fit.Form, c fit.Cluster, refused []Finding) (list []Finding, verdict Finding) {
 	v, list := fit.Judge(operatorOf(b), form, c)
+	if len(refused) > 0 {
+		v = fit.Verdict{Answer: fit.Refused, Reason: refused[0].Message}
+	}
 	for i := range list {
 		list[i].Object, list[i].Hint = "", ""
 	}
@@ -215,11 +224,14 @@ func ofOPM(ctx context.Context, src *source.Source, b *bundle.Bundle) (list []Fi
 }
 
 // refusals returns why olmgen refuses to render a bundle, and why OLM refuses to unpack it.
-func refusals(src *source.Source, b *bundle.Bundle) (list []Finding) {
+func refusals(src *source.Source, b *bundle.Bundle, o Options) (list []Finding) {
 	for _, e := range generate.Refused(b) {
 		list = append(list, refusal(e))
 	}
-	_, err := generate.Render(b, generate.Options{Certs: generate.CertsManager})
+	_, err := compare.Render(b)
+	if o.Descoped {
+		_, err = generate.Render(b, generate.Options{Certs: generate.CertsManager, Profile: generate.ProfileDescoped})
+	}
 	if e, ok := errors.AsType[*manifest.Error](err); ok { // other errors are about the options
 		list = append(list, refusal(e))
 	}
@@ -273,6 +285,11 @@ func check(ctx context.Context, list []Finding, src *source.Source, b *bundle.Bu
 		}
 	}
 	return list, nil
+}
+
+// Refusals returns those findings of Bundle that refuse the bundle.
+func Refusals(list []Finding) []Finding {
+	return lists.Filter(list, func(f Finding) bool { return f.Rule == ruleRefused })
 }
 
 func refusal(err error) Finding {
