@@ -58,6 +58,7 @@ type catalogSet struct {
 	own       *catalog.Catalog            // all bundles, with the channels that they name
 	committed map[string]*catalog.Catalog // by directory
 	makes     map[string][]string         // the directories of the catalogs that each template makes
+	absent    map[string]*manifest.Error  // templates of ci.yaml that are not there
 	planning  []catalog.Entry             // of the release, in catalogs that do not have it yet
 	unsure    bool                        // what a template makes is not known
 	list      []findings.Finding
@@ -74,7 +75,8 @@ func catalogs(ctx context.Context, r *repository, all, released []*opened) ([]fi
 	s := &catalogSet{ctx: ctx, repository: r,
 		opened: lists.By(all, func(x *opened) string { return x.bundle.CSV.Name }),
 		own:    catalog.OfBundles(ctx, bundles), said: r.unread,
-		committed: map[string]*catalog.Catalog{}, makes: map[string][]string{}}
+		committed: map[string]*catalog.Catalog{}, makes: map[string][]string{},
+		absent: map[string]*manifest.Error{}}
 	for _, dir := range r.catalogs {
 		s.read(dir)
 	}
@@ -89,9 +91,13 @@ func catalogs(ctx context.Context, r *repository, all, released []*opened) ([]fi
 			serving = append(serving, made)
 		}
 	}
+	s.names(all, released)
 	for _, x := range released {
 		s.graph(x.bundle)
 		s.release(x, serving)
+	}
+	for _, name := range lists.Keys(s.absent) {
+		s.refuse(s.absent[name])
 	}
 	for _, p := range s.own.Packages {
 		s.leave(p, serving, lists.Set(released, func(x *opened) string { return x.bundle.CSV.Name }))

@@ -190,7 +190,19 @@ func TestCatalogs(t *testing.T) {
 			bundle("1.1.0", "v1", "", "  replaces: a.v1.0.0\n"),
 			[]string{csv("1.0.0") + ":3: error: Channel v1: updates form a circle: a.v1.0.0 updates a.v1.0.0 and a.v1.0.0 updates a.v1.1.0 [release/update-graph]"}},
 		{"two names", plain().bundle("1.1.0", "v1", "", "  replaces: b.v1.0.0\n").replace(csv("1.0.0"), "name: a.v", "name: b.v"),
+			[]string{csv("1.1.0") + `:1: error: the operator is "a" in the CSV, and "b" in all other bundles [catalog/operator-name]`}},
+		{"three names", plain().bundle("1.0.1", "v1", "", "  replaces: b.v1.0.0\n").bundle("1.1.0", "v1", "", "  replaces: a.v1.0.1\n").
+			replace(csv("1.0.0"), "name: a.v", "name: b.v"),
 			[]string{csv("1.1.0") + ":1: error: the bundles have several operator names: a and b [release/update-graph]"}},
+		{"another package", next("  replaces: a.v1.0.0\n").replace("operators/a/1.1.0/metadata/annotations.yaml", "v1: a\n", "v1: b\n"),
+			[]string{csv("1.1.0") + `:1: error: the operator is "b" in annotations, and "a" in all other bundles [catalog/operator-name]`}},
+		{"the first template", func() files {
+			f := next("")
+			for _, file := range []string{template, catalog17, "catalogs/v4.16/a/catalog.yaml"} {
+				delete(f, file)
+			}
+			return f
+		}(), nil},
 
 		{"olm.bundle.object", published().replace("catalogs/v4.17/a/catalog.yaml", metadata1, "- {type: olm.bundle.object, value: {data: e30=}}\n"),
 			[]string{"catalogs/v4.17/a/catalog.yaml:11: error: Bundle a.v1.0.0: catalogs from v4.17 on must not have olm.bundle.object: " +

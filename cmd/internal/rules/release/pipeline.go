@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
@@ -76,9 +77,30 @@ func (s *catalogSet) pipeline() {
 			s.makes[file] = append(s.makes[file], dir)
 		}
 		if kind := s.templates[file]; kind == "" {
-			s.refuse(doc.Errorf(field+".template_name", "%s has no template %s", pipeline.Templates, m.Template))
+			s.absent[m.Template] = doc.Errorf(field+".template_name", "%s has no template %s", pipeline.Templates,
+				m.Template)
 		} else if kind != m.Type {
 			s.refuse(doc.Errorf(field+".type", "%s is one of schema %s", m.Template, kind))
+		}
+	}
+}
+
+// names asks whether the newest bundle has the names of all others, if these agree (static_tests/common/bundle.py).
+func (s *catalogSet) names(all, released []*opened) {
+	if s.top == s.root || len(released) == 0 {
+		return
+	}
+	x := slices.MaxFunc(released, func(a, b *opened) int {
+		return a.bundle.CSV.Spec.Version.Compare(b.bundle.CSV.Spec.Version.Version)
+	})
+	for what, name := range map[string]func(*opened) string{
+		"annotations": func(x *opened) string { return x.bundle.Package },
+		"the CSV":     func(x *opened) string { return strings.SplitN(x.bundle.CSV.Name, ".", 2)[0] },
+	} {
+		others := lists.Set(lists.Filter(all, func(o *opened) bool { return o.dir != x.dir }), name)
+		if len(others) == 1 && !others[name(x)] {
+			s.add(validate.RuleCatalogName, findings.Error, bundleIn(s.own, x.bundle).Place, "", "the operator is %q in "+
+				"%s, and %q in all other bundles", name(x), what, lists.Keys(others)[0])
 		}
 	}
 }
@@ -108,7 +130,8 @@ func (s *catalogSet) graph(b *bundle.Bundle) {
 		name, _, _ := strings.Cut(b.Name, ".")
 		return name
 	})
-	if len(names) > 1 {
+	known := func(f findings.Finding) bool { return f.Rule == validate.RuleCatalogName }
+	if len(names) > 1 && !slices.ContainsFunc(s.list, known) {
 		s.add(ruleGraph, level, at, "", "the bundles have several operator names: %s", text.And(lists.Keys(names)))
 	}
 	s.named(p.Name, e, findings.Error, s.field(e.Name, catalog.Replaces), s.stranded(p, b))
@@ -274,6 +297,7 @@ func (s *catalogSet) planned(x *opened) bool {
 	}
 	for i, t := range config.Templates {
 		field := fmt.Sprintf("catalog_templates[%d]", i)
+		delete(s.absent, t.Template) // the pipeline makes it (entrypoints/add_bundle_to_fbc.py)
 		m := lists.Find(s.ci.FBC.Mapping, func(m pipeline.Mapping) bool { return m.Template == t.Template })
 		switch at := doc.Errorf(field, ""); {
 		case m.Template == "":

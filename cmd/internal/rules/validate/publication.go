@@ -33,8 +33,10 @@ const (
 // Catalogs are all sets of rules.
 var Catalogs = []string{Community, Certified}
 
+// RuleCatalogName is about the names of an operator.
+const RuleCatalogName = "catalog/operator-name"
+
 const (
-	ruleCatalogName    = "catalog/operator-name"
 	ruleCatalogDir     = "catalog/directory"
 	ruleCatalogVersion = "catalog/version"
 	ruleCatalogFields  = "catalog/required-fields"
@@ -134,17 +136,17 @@ func (p *publisher) names() {
 	name, _, ok := strings.Cut(p.b.CSV.Name, ".")
 	switch given := p.b.Annotations[olm.BundlePackage]; {
 	case !ok:
-		p.add(ruleCatalogName, findings.Error, "metadata.name", "%q is not the name of the operator, a period and the "+
+		p.add(RuleCatalogName, findings.Error, "metadata.name", "%q is not the name of the operator, a period and the "+
 			"version", p.b.CSV.Name)
 	case given == "":
-		p.addAnnotation(ruleCatalogName, findings.Error, olm.BundlePackage, "the annotation %s is missing",
+		p.addAnnotation(RuleCatalogName, findings.Error, olm.BundlePackage, "the annotation %s is missing",
 			olm.BundlePackage)
 	case given != name:
-		p.add(ruleCatalogName, level, "metadata.name", "the operator is %q, and the annotation %s says %q", name,
+		p.add(RuleCatalogName, level, "metadata.name", "the operator is %q, and the annotation %s says %q", name,
 			olm.BundlePackage, given)
 	}
 	if at, given := p.place.operator, p.b.Annotations[olm.BundlePackage]; at != "" && given != "" && at != given {
-		p.addAnnotation(ruleCatalogName, level, olm.BundlePackage, "the package %q is in the directory %q", given, at)
+		p.addAnnotation(RuleCatalogName, level, olm.BundlePackage, "the package %q is in the directory %q", given, at)
 	}
 	if at := p.place.version; at != "" && at != p.written() {
 		p.add(ruleCatalogDir, findings.Error, "spec.version", "the version %q is in the directory %q: its name must "+

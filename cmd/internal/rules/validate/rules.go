@@ -36,6 +36,7 @@ var rules = []findings.Rule{
 	{ID: ruleSkipRange, Text: "olm.skipRange is not a range of versions"},
 	{ID: ruleCSVSchema,
 		Text: "the schema of OLM's CRD rejects the ClusterServiceVersion, so OLM cannot install it"},
+	{ID: ruleNamespace, Text: "the CSV suggests a namespace that the API server refuses"},
 	{ID: ruleReplacesSelf, Text: "spec.replaces or spec.skips names the ClusterServiceVersion itself"},
 
 	{ID: bundle.WarnAggregatedRules,
@@ -65,8 +66,9 @@ var rules = []findings.Rule{
 	{ID: bundle.WarnNotAnObject, Text: "a document without kind"},
 	{ID: ruleNetwork, Text: "NetworkPolicies of the bundle cut its pods off from what they call, or who calls them"},
 	{ID: ruleCatalog, Text: "opm, or the pipeline of a catalog, refuses what the bundle ships"},
-	{ID: ruleCatalogName, Text: "CSV, annotations and directory name one operator",
-		Help: "It is an error for the first bundle of an operator." + fromPipelines + "common/bundle.py."},
+	{ID: RuleCatalogName, Text: "CSV, annotations and directory name one operator",
+		Help: "It is an error for the first bundle of an operator, and where all other bundles have another name." +
+			fromPipelines + "common/bundle.py."},
 	{ID: ruleCatalogDir, Text: "the directory of a bundle has the name of its version",
 		Help: "It is asked below operators/NAME/VERSION." + fromPipelines + "common/bundle.py."},
 	{ID: ruleCatalogVersion, Text: "the version is one of semver.org, without v"},
