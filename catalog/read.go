@@ -21,6 +21,7 @@ import (
 // Read reads a file-based catalog: a file, standard input ("-"), an image, or all YAML and JSON files below a
 // directory. The bundles and legacy packages of a directory are read as readBundles does.
 func Read(ctx context.Context, path string, o Options) (*Catalog, error) {
+	path = strings.TrimPrefix(path, source.KindCatalog+":")
 	c, err := readFiles(ctx, path, o)
 	if err != nil {
 		return c, err

@@ -194,16 +194,17 @@ func checkDir(dir string) error {
 		return err
 	}
 	var chart, kustomization, objects bool
-	var config, first string
+	var config string
+	var nested *versionsError
 	var versions, packages []string
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		if e.IsDir() {
 			if IsBundleDir(path) {
 				versions = append(versions, e.Name())
-			} else if one := lists.Find(dirsIn(path), hasManifests); one != "" {
+			} else if some := lists.Filter(dirsIn(path), hasManifests); len(some) > 0 {
 				packages = append(packages, e.Name())
-				first = cmp.Or(first, one)
+				nested = cmp.Or(nested, newVersionsError(path, lists.Map(some, filepath.Base)))
 			}
 			continue
 		}
@@ -225,8 +226,8 @@ func checkDir(dir string) error {
 	case len(versions) > 0:
 		return newVersionsError(dir, versions)
 	case len(packages) > 0 && !chart && !kustomization:
-		return hint(fmt.Errorf("%s: this directory holds directories of bundles: %s", dir, text.FirstOf(5, packages)),
-			"give one bundle, such as %s", first)
+		nested.above, nested.packages = dir, packages
+		return nested
 	case chart:
 		return chartError(dir)
 	case config != "":
@@ -322,20 +323,25 @@ func isKustomizationName(name string) bool {
 	return slices.Contains([]string{"kustomization.yaml", "kustomization.yml", "Kustomization"}, name)
 }
 
-func newVersionsError(dir string, versions []string) error {
+func newVersionsError(dir string, versions []string) *versionsError {
 	slices.SortFunc(versions, func(a, b string) int {
 		return CompareVersions(strings.TrimPrefix(a, "v"), strings.TrimPrefix(b, "v"))
 	})
-	return &versionsError{dir, versions}
+	return &versionsError{dir: dir, versions: versions}
 }
 
 // versionsError is the error for a directory of bundles that takes the place of one.
 type versionsError struct {
 	dir      string
 	versions []string // the names of their directories, the newest last
+	above    string   // the directory that was given, if it has dir, the first of some packages
+	packages []string
 }
 
 func (e *versionsError) Error() string {
+	if e.above != "" {
+		return e.above + ": this directory holds directories of bundles: " + text.FirstOf(5, e.packages)
+	}
 	if len(e.versions) == 1 {
 		return e.dir + ": this is the directory above a bundle"
 	}
@@ -349,7 +355,10 @@ func (e *versionsError) Bundles() (dir string, versions []string) { return e.dir
 // Hint returns what to do about the error.
 func (e *versionsError) Hint() string {
 	last := filepath.Join(e.dir, e.versions[len(e.versions)-1])
-	if len(e.versions) == 1 {
+	switch {
+	case e.above != "":
+		return "give one bundle, such as " + last
+	case len(e.versions) == 1:
 		return "give " + last
 	}
 	return "give one of them, such as " + last

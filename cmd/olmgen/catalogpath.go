@@ -71,7 +71,8 @@ func (f *pathFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	if !path.Good() {
 		err := &foundError{"the path does not reach " + cmp.Or(path.To, "the head")}
-		return manifest.WithHint(err, f.notReleased(args[0], path.From))
+		return manifest.WithHint(err, cmp.Or(f.notReleased(args[0], "--from", path.From),
+			f.notReleased(args[0], "--to", path.To)))
 	}
 	return nil
 }
@@ -120,21 +121,21 @@ func (f *pathFlags) ofOLMv1(cmd *cobra.Command, pkg string) (*resolve.Path, erro
 		SelfCertified: f.policy == generate.UpgradeSelfCertified}, f.from, f.to)
 }
 
-// notReleased returns a hint if no catalog has the installed release: it may be a slip.
-func (f *pathFlags) notReleased(pkg, installed string) string {
+// notReleased returns a hint if no catalog has the release of a flag: it may be a slip.
+func (f *pathFlags) notReleased(pkg, flag, given string) string {
 	var names []string
 	for _, c := range f.read {
-		if why := c.Dropped(pkg, installed); why != nil {
-			return installed + " is on disk, and in no channel: " + manifest.HintOf(why)
+		if why := c.Dropped(pkg, given); why != nil {
+			return given + " is on disk, and in no channel: " + manifest.HintOf(why)
 		}
 		if p := c.Packages[pkg]; p != nil {
 			names = slices.Concat(names, lists.Map(p.Bundles, func(b *fbc.Bundle) string { return b.Name }))
 		}
 	}
-	if installed == "" || slices.Contains(names, installed) {
+	if given == "" || slices.Contains(names, given) {
 		return ""
 	}
-	return "--from: no release is " + installed + "; there are " + text.FirstOf(mostFields, names)
+	return flag + ": no release is " + given + "; there are " + text.FirstOf(mostFields, names)
 }
 
 // open reads a catalog of --catalog, as far as a package needs it.

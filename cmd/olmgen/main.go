@@ -192,6 +192,9 @@ func versionHint(cmd *cobra.Command, e versionsError, hint string) string {
 	if asked := cmd.Flags().Lookup("version"); asked != nil && slices.Contains(versions, asked.Value.String()) {
 		hint = "give " + filepath.Join(dir, asked.Value.String())
 	}
+	if cmd.Flags().Lookup("release") != nil {
+		hint += "; --release judges the newest one with what stands beside it"
+	}
 	if cmd.Name() == "graph" {
 		hint += "; olmgen graph " + text.Shell(source.KindCatalog+":"+dir) + " draws the updates of a package"
 	}
