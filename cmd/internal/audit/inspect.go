@@ -86,7 +86,7 @@ func (j job) inspect(ctx context.Context, o Options) *Inspected {
 	}
 	x.fit(o, j.pkg.life)
 	if refused := validate.Refusals(x.Findings); len(refused) > 0 {
-		x.Verdict = fit.Verdict{Answer: fit.Refused, Rule: refused[0].Rule, Reason: refused[0].Message}
+		x.Verdict = fit.Verdict{Answer: fit.Refused, Reason: refused[0].Message}
 	}
 	x.Row.Findings = Counts{findings.Count(x.Findings, findings.Error), findings.Count(x.Findings, findings.Warning),
 		findings.Count(x.Findings, findings.Note)}
