@@ -85,7 +85,7 @@ func (s *catalogSet) pipeline() {
 	}
 }
 
-// names asks whether the newest bundle has the names of all others, if these agree (static_tests/common/bundle.py).
+// names asks whether the newest bundle has the names of all others that agree (static_tests/common/bundle.py).
 func (s *catalogSet) names(all, released []*opened) {
 	if s.top == s.root || len(released) == 0 {
 		return
@@ -99,8 +99,8 @@ func (s *catalogSet) names(all, released []*opened) {
 	} {
 		others := lists.Set(lists.Filter(all, func(o *opened) bool { return o.dir != x.dir }), name)
 		if len(others) == 1 && !others[name(x)] {
-			s.add(validate.RuleCatalogName, findings.Error, bundleIn(s.own, x.bundle).Place, "", "the operator is %q in "+
-				"%s, and %q in all other bundles", name(x), what, lists.Keys(others)[0])
+			s.add(validate.RuleCatalogName, findings.Error, bundleIn(s.own, x.bundle).Place, "", "the operator is %q "+
+				"in %s, and %q in all other bundles", name(x), what, lists.Keys(others)[0])
 		}
 	}
 }
