@@ -51,7 +51,7 @@ func CatalogAPIs(spec *v1alpha1.ClusterServiceVersionSpec, shipped []API) []API 
 var roleOfUsers = lazy.Regexp(`^(.+)-[^-]+-(admin|edit|view|crdview|view-crd)$`)
 
 // APIOf returns the CRD or the plural of the APIService for whose users OLM gives a ClusterRole such a name, or olmgen
-// one of its stable names; "" if it is for none (OLM: pkg/controller/operators/olm/operatorgroup.go, ensureClusterRolesForCSV).
+// one of its stable names; "" if it is for none (OLM: operatorgroup.go, ensureClusterRolesForCSV).
 func APIOf(role string) string {
 	if parts := roleOfUsers().FindStringSubmatch(role); parts != nil {
 		return parts[1]

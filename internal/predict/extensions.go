@@ -265,8 +265,9 @@ func (q *Asked) extension(chosen *extension.Resolution) *Extension {
 		if p := s.Catalog.Packages[q.Package]; s.Name == chosen.Source && p != nil {
 			e.Choice = catalog.Choice{Package: p, Bundle: chosen.Bundle, Channel: lists.Find(p.Channels,
 				func(c *catalog.Channel) bool {
-					return c.Entry(chosen.Bundle.Name) != nil &&
-						slices.Contains([]string{"", c.Name}, chosen.Edge.Channel) && (len(q.Channels) == 0 || slices.Contains(q.Channels, c.Name))
+					of := chosen.Edge.Channel
+					return c.Entry(chosen.Bundle.Name) != nil && (of == "" || of == c.Name) &&
+						(len(q.Channels) == 0 || slices.Contains(q.Channels, c.Name))
 				})}
 		}
 	}

@@ -246,8 +246,7 @@ func Wanted(lists ...[]*manifest.Object) (names []string) {
 // ContentReader reads what catalogs serve, each image once.
 type ContentReader struct {
 	Options catalog.Options
-	// images are by who names it, reference, and the packages that were asked for; without these, nil for one that cannot
-	// be read
+	// images are by who names it, reference, and the packages that were asked for; without these, nil: unreadable
 	images map[string]*resolve.Source
 }
 

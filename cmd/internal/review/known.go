@@ -76,9 +76,10 @@ func Stay(trees [2]*tree.Tree) (notes []string) {
 	}
 	for _, r := range trees[0].Roots {
 		p := placeOf(trees[0], r)
-		by, to := r, 0
-		if i, is := at[p]; is {
-			by, to = trees[1].Roots[i], i
+		by := r
+		to, is := at[p]
+		if is {
+			by = trees[1].Roots[to]
 		} else if to, is = at[place{cluster: p.cluster}]; !is {
 			continue // the cluster itself has left
 		}

@@ -128,8 +128,8 @@ func (b *Builder) explain(k *Kustomization, err error) error {
 	if m := nameless.FindStringSubmatch(said); m != nil && slices.Contains(k.Files, filepath.Join(k.Dir, m[1])) {
 		return &manifest.Error{File: b.named(filepath.Join(k.Dir, m[1])),
 			Msg: "kustomize cannot build with it: missing metadata.name",
-			Tip: "give it metadata.name and the annotation " + konfig.IgnoredByKustomizeAnnotation + `: "true", so that kustomize leaves it out, or write a ` +
-				"kustomization.yaml that does not name it"}
+			Tip: "give it metadata.name and the annotation " + konfig.IgnoredByKustomizeAnnotation + `: "true", so ` +
+				"that kustomize leaves it out, or write a kustomization.yaml that does not name it"}
 	}
 	limit := b.Repos.Limit(k.Dir, b.top)
 	for dir := k.Dir; dir != filepath.Dir(dir) && (limit == "" || regular.Below(limit, dir)); dir = filepath.Dir(dir) {

@@ -195,7 +195,8 @@ func TestCatalogs(t *testing.T) {
 			replace(csv("1.0.0"), "name: a.v", "name: b.v"),
 			[]string{csv("1.1.0") + ":1: error: the bundles have several operator names: a and b [release/update-graph]"}},
 		{"another package", next("  replaces: a.v1.0.0\n").replace("operators/a/1.1.0/metadata/annotations.yaml", "v1: a\n", "v1: b\n"),
-			[]string{csv("1.1.0") + `:1: error: the operator is "b" in annotations, and "a" in all other bundles [catalog/operator-name]`}},
+			[]string{csv("1.1.0") + `:1: error: the operator is "b" in annotations, and "a" in all other bundles [catalog/operator-name]`,
+				config + ":2: warning: it replaces a.v1.0.0, and no bundle of the operator is that [release/update-graph]"}},
 		{"the first template", func() files {
 			f := next("")
 			for _, file := range []string{template, catalog17, "catalogs/v4.16/a/catalog.yaml"} {
