@@ -143,7 +143,7 @@ func isWhole(err error, said, path string) (whole, kind bool) {
 }
 
 // inPlace finds a file with a line at the beginning of a message.
-var inPlace = lazy.Regexp(`^(?:--\S+ )?\S+:\d+: `)
+var inPlace = lazy.Regexp(`^(?:--\S+ )?(?:\S+: )?\S+:\d+: `)
 
 func joined(hints ...string) string {
 	return strings.Join(slices.DeleteFunc(hints, func(h string) bool { return h == "" }), "; ")

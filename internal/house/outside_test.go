@@ -21,11 +21,11 @@ func TestExamplesCompileOutside(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	_, version, _ := strings.Cut(read(t, "go.mod"), "\ngo ")
-	version, _, _ = strings.Cut(version, "\n")
 	path := strings.TrimSuffix(module, "/")
-	write(t, filepath.Join(dir, "go.mod"), fmt.Sprintf(
-		"module example.com/user\n\ngo %s\n\nrequire %s v0.0.0\n\nreplace %s => %s\n", version, path, path, root))
+	// With all that this module requires, go loads no go.mod of modules that nothing needs: those are not on every machine.
+	_, requires, _ := strings.Cut(read(t, "go.mod"), "\n")
+	write(t, filepath.Join(dir, "go.mod"), fmt.Sprintf("module example.com/user\n%s\nrequire %s v0.0.0\n\nreplace %s => %s\n",
+		requires, path, path, root))
 	write(t, filepath.Join(dir, "go.sum"), read(t, "go.sum"))
 
 	promised, others := importablePackages(t)
