@@ -283,7 +283,7 @@ func reduce(grants []grant) (kept []held, by map[Source][]held, err error) {
 // users adds what the roles for users gain.
 func (e *evaluation) users() error {
 	for _, name := range UserRoles {
-		s, r := Subject{Kind: "ClusterRole", Name: name}, e.Role(rbac.ClusterRole(name))
+		s, r := Subject{Kind: "ClusterRole", Name: name}, e.Role(rbac.ClusterRole(name)).Gained()
 		items, err := e.from.itemsOfRole(s, r, "", e.scopes)
 		if err != nil {
 			return err

@@ -93,7 +93,7 @@ func UsersGain(objects []*manifest.Object) (map[string][]rbacv1.PolicyRule, erro
 	}
 	out := map[string][]rbacv1.PolicyRule{}
 	for _, name := range UserRoles {
-		if rules := v.Role(rbac.ClusterRole(name)).PolicyRules(); len(rules) > 0 {
+		if rules := v.Role(rbac.ClusterRole(name)).Gained().PolicyRules(); len(rules) > 0 {
 			out[name] = rules
 		}
 	}

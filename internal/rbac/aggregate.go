@@ -191,6 +191,16 @@ func (a *aggregation) union(roles []*Role, itself any) (out []Rule) {
 	return out
 }
 
+// Gained returns a role with the rules that it has beyond those of every cluster: of a cluster, the objects have these, too
+// (Kubernetes: plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go).
+func (r *Role) Gained() *Role {
+	out := *r
+	out.Rules = lists.Filter(r.Rules, func(rule Rule) bool {
+		return rule.Role.Object != nil && rule.Role.Labels["kubernetes.io/bootstrapping"] != "rbac-defaults"
+	})
+	return &out
+}
+
 // Aggregates reports whether a ClusterRole aggregates another one.
 func (r *Role) Aggregates(o *Role) bool {
 	return o.Kind == KindClusterRole &&
