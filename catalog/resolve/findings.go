@@ -142,7 +142,7 @@ func (j *judge) outcome(x *explainer) {
 	case Withheld:
 		for _, p := range r.Withheld.CSVs {
 			if s := x.state.waitsFor(p.Name); s != nil {
-				j.add(rulePending, findings.Warning, subscriptionObject(x.state, s.Name),
+				j.add(rulePending, s.waits(), subscriptionObject(x.state, s.Name),
 					s.unblock(x.state.Namespace), "it waits for the InstallPlan that installs %s", p.Name)
 				continue
 			}
@@ -165,9 +165,21 @@ func (j *judge) outcome(x *explainer) {
 		list := x.state.Subscriptions
 		names := lists.Unique(lists.Map(list, func(s Subscription) string { return s.CurrentCSV }))
 		hints := lists.Unique(lists.Map(list, func(s Subscription) string { return s.unblock(x.state.Namespace) }))
-		j.add(rulePending, findings.Warning, namespace, strings.Join(hints, "; "), "each Subscription waits for its "+
+		level := findings.Warning
+		if slices.ContainsFunc(list, func(s Subscription) bool { return s.waits() == findings.Error }) {
+			level = findings.Error
+		}
+		j.add(rulePending, level, namespace, strings.Join(hints, "; "), "each Subscription waits for its "+
 			"status.currentCSV, which is not there (%s), so OLM does not resolve", text.FirstOf(3, names))
 	}
+}
+
+// waits returns how bad it is that a Subscription waits for its current CSV: OLM says what hinders a first one.
+func (s *Subscription) waits() findings.Severity {
+	if s.hindered != "" && s.InstalledCSV == "" {
+		return findings.Error
+	}
+	return findings.Warning
 }
 
 // unblock returns what ends the wait of a Subscription for its current CSV. OLM executes no InstallPlan twice, and

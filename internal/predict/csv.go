@@ -89,9 +89,12 @@ func (sim *simulation) groupFor(v *csv) *group {
 	if !sim.annotate(v, g) {
 		return g
 	}
-	if g.refused == nil && len(g.targets) == 0 && !g.unknown {
+	switch {
+	case g.refused == nil && len(g.targets) == 0 && !g.unknown:
 		sim.fail(v, v1alpha1.CSVReasonNoTargetNamespaces,
 			"no targetNamespaces are matched operatorgroups namespace selection")
+	case g.untold() && v.reason == v1alpha1.CSVReasonNoOperatorGroup && !v.observed: // the group came later
+		sim.set(v, v1alpha1.CSVPhaseNone, "", "")
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func (sim *simulation) judgeGroup(g *group) {
 	sim.judgeTargets(g)
 	sim.judgeMissing(g)
 	now := g.annotation()
-	if now != nil && *now != text && g.Has("metadata", "annotations", olm.AnnotationProvidedAPIs) {
+	if now != nil && *now != text && !g.untold() && g.Has("metadata", "annotations", olm.AnnotationProvidedAPIs) {
 		sim.note(ruleDrift, findings.Warning, g.Object, providedAPIsField,
 			fmt.Sprintf("%s is %q, OLM changes it to %q", olm.AnnotationProvidedAPIs, text, *now),
 			"remove the annotation, or set the value that OLM sets")
