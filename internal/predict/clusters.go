@@ -244,17 +244,19 @@ func folded(all []inCluster) (list []findings.Finding) {
 		x := same[0].Finding
 		clusters := len(lists.Set(same, func(x inCluster) string { return x.cluster }))
 		objects := len(lists.Set(same, func(x inCluster) string { return x.cluster + " " + x.Object }))
+		names := lists.SortedUnique(lists.Map(same, func(x inCluster) string { return x.Clusters }))
+		x.Clusters = strings.Join(names, "\n")
 		also := ""
 		switch {
 		case objects > clusters:
 			also = fmt.Sprintf("the same of %s in %s; ", text.Count(objects-1, "other object"),
 				text.Count(clusters, "cluster"))
 		case clusters > 1:
-			also = fmt.Sprintf("the same in %s; ", text.Count(clusters-1, "other cluster"))
+			also = "in clusters " + text.FirstOf(6, names) + "; "
+		case x.Clusters != "" && x.File != "" && !strings.Contains("/"+x.File, "/"+x.Clusters+"/"):
+			also = "in cluster " + x.Clusters + "; " // its file does not say so
 		}
 		x.Hint = strings.TrimSuffix(also+x.Hint, "; ")
-		names := lists.Map(same, func(x inCluster) string { return x.Clusters })
-		x.Clusters = strings.Join(lists.SortedUnique(names), "\n")
 		list = append(list, x)
 	}
 	return list
