@@ -75,7 +75,7 @@ type Plan struct {
 	Notes     []string       // what else a reader must know
 	Files     []File         // that change
 	Moves     []predict.Move // of a tree: what the changes have OLM do
-	Unknown   int            // how many operators of a tree are unknown
+	Unknown   int            // how many operators are unknown
 }
 
 // File is a file that changes.
@@ -145,6 +145,9 @@ func (u *updater) begin(place config.CatalogPlace) Operator {
 	o.Package, o.From = place.Package.Name, place.Bundle.Name
 	b := u.bundle(&o)
 	switch {
+	case place.Catalog != nil && place.Catalog.Packages[o.Package] == nil: // its update graph is refused
+		u.plan.Unknown++
+		o.Status, o.Reason = Left, fmt.Sprintf("not known: %v", place.Catalog.Missing(o.Package))
 	case place.Channel == nil:
 		o.Status, o.Reason = Left, fmt.Sprintf("%s is in no channel", o.From)
 	case place.Source != "" && b.Version == "":
