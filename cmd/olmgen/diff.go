@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -31,6 +32,7 @@ import (
 	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/internal/print"
 	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/source"
@@ -105,7 +107,8 @@ func triggers() (names []string) {
 // clusterFlags say what is in the cluster, for what OLM would do with an upgrade.
 type clusterFlags struct {
 	trees, crs []string
-	programs   programFlags // what asks the API server of it
+	programs   programFlags     // what asks the API server of it
+	clusters   [][]tree.Cluster // of each tree
 }
 
 func (f *clusterFlags) register(flags *pflag.FlagSet) {
@@ -316,6 +319,8 @@ type comparison interface {
 
 func (f *diffFlags) compareSides(cmd *cobra.Command, sides [2]side, on review.TreeOptions, o compare.Options) (
 	*compare.Report, error) {
+	o = f.cluster.before(sides, o)
+	on.Cluster = slices.Concat(o.Cluster, o.CRDs.Objects)
 	if sides[1].Empty && sides[0].tree != nil { // it is played on what OLD leaves
 		sides[1].tree = &tree.Tree{}
 	}
@@ -356,7 +361,7 @@ func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Opt
 		if err := requireObjects(t, f.crs...); err != nil {
 			return fmt.Errorf("--crs: %w", err)
 		}
-		o.CRDs.Objects, o.Unread = t.Objects, t.Unread()
+		o.CRDs.Objects, o.Unread, f.clusters = t.Objects, t.Unread(), append(f.clusters, t.Clusters(nil))
 	}
 	if len(f.trees) > 0 {
 		t, err := roots.read(cmd, f.trees, tree.Options{})
@@ -372,9 +377,43 @@ func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Opt
 			return err
 		}
 		o.Others, o.Cluster = others.Operators, others.All
-		o.Unread = append(o.Unread, t.Unread()...)
+		o.Unread, f.clusters = append(o.Unread, t.Unread()...), append(f.clusters, t.Clusters(nil))
 	}
 	return nil
+}
+
+// before leaves what is in the cluster before the change: not what NEW adds, and nothing of other clusters, where a tree
+// has several and one of them has the name of the side.
+func (f *clusterFlags) before(sides [2]side, o compare.Options) compare.Options {
+	name := sides[1].Name[strings.LastIndex(sides[1].Name, ":")+1:]
+	same := func(a, b string) bool {
+		return a == b || strings.HasSuffix(a, "/"+b) || strings.HasSuffix(b, "/"+a)
+	}
+	named := func(c tree.Cluster) bool { return same(name, c.Name) || same(name, c.Rel) }
+	not := map[*manifest.Object]bool{}
+	for _, clusters := range f.clusters {
+		others := lists.Filter(clusters, func(c tree.Cluster) bool { return !named(c) })
+		if len(others) == len(clusters)-1 {
+			for _, c := range others {
+				maps.Copy(not, lists.Set(c.Objects, func(x *manifest.Object) *manifest.Object { return x }))
+			}
+		}
+	}
+	key := func(x *manifest.Object) string { return world.Key(x, "") }
+	var has [2]map[string]*manifest.Object
+	for i, s := range sides {
+		if s.tree != nil {
+			has[i] = lists.By(s.tree.Objects, key)
+		}
+	}
+	keep := func(x *manifest.Object) bool {
+		k := key(x)
+		added := has[0][k] == nil && has[1][k] != nil && world.Same(x, has[1][k])
+		return !not[x] && (!added || sides[0].tree == nil && !sides[0].Empty)
+	}
+	o.Cluster, o.CRDs.Objects = lists.Filter(o.Cluster, keep), lists.Filter(o.CRDs.Objects, keep)
+	o.Others = lists.Filter(o.Others, func(x compare.Operator) bool { return x.Object == nil || keep(x.Object) })
+	return o
 }
 
 // read reads one side, and plays a tree on what is there. A NEW source goes to the namespace and OperatorGroup of OLD.

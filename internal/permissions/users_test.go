@@ -98,6 +98,36 @@ has view in *: get x.example/things [other]
 	}
 }
 
+// What the roles of every cluster have is no gain, of a dump that has them.
+func TestUsersGainNoDefaults(t *testing.T) {
+	const gained = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: leaf, labels: {rbac.authorization.k8s.io/aggregate-to-view: "true"}}
+rules: [{apiGroups: [x.example], resources: [things], verbs: [get]}]
+`
+	alone, inDump := evaluate(t, gained), evaluate(t, gained+`---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: edit, labels: {kubernetes.io/bootstrapping: rbac-defaults, rbac.authorization.k8s.io/aggregate-to-admin: "true"}}
+aggregationRule: {clusterRoleSelectors: [{matchLabels: {rbac.authorization.k8s.io/aggregate-to-edit: "true"}}]}
+rules: [{apiGroups: [""], resources: [secrets], verbs: [get]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: system:aggregate-to-edit, labels: {kubernetes.io/bootstrapping: rbac-defaults, rbac.authorization.k8s.io/aggregate-to-edit: "true"}}
+rules: [{apiGroups: [""], resources: [secrets], verbs: [get]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: view, labels: {kubernetes.io/bootstrapping: rbac-defaults, rbac.authorization.k8s.io/aggregate-to-edit: "true"}}
+aggregationRule: {clusterRoleSelectors: [{matchLabels: {rbac.authorization.k8s.io/aggregate-to-view: "true"}}]}
+`)
+	if d := cmp.Diff(lines(alone.Users), lines(inDump.Users)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
 // A role for users that gains Secrets is a finding.
 func TestUsersFinding(t *testing.T) {
 	r := evaluate(t, `
