@@ -253,7 +253,7 @@ func folded(all []inCluster) (list []findings.Finding) {
 				text.Count(clusters, "cluster"))
 		case clusters > 1:
 			also = "in clusters " + text.FirstOf(6, names) + "; "
-		case x.Clusters != "" && x.File != "" && !strings.Contains("/"+x.File, "/"+x.Clusters+"/"):
+		case x.Clusters != "" && x.Clusters != "." && x.File != "" && !strings.Contains("/"+x.File, "/"+x.Clusters+"/"):
 			also = "in cluster " + x.Clusters + "; " // its file does not say so
 		}
 		x.Hint = strings.TrimSuffix(also+x.Hint, "; ")
