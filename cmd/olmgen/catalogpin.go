@@ -205,7 +205,8 @@ func (f *pinFlags) deliver(cmd *cobra.Command, p *pin.Pin, err error) error {
 			err = manifest.WithHint(err,
 				"--catalog has the content: NAMESPACE/NAME=DIR of a CatalogSource, NAME=DIR of a ClusterCatalog")
 		} else {
-			err = manifest.WithHint(err, "olmgen check says more of what OLM does with them; --package pins others alone")
+			err = manifest.WithHint(err,
+				"olmgen check says more of what OLM does with them; --package pins others alone")
 		}
 	}
 	for _, n := range p.Notes {

@@ -382,8 +382,8 @@ func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Opt
 	return nil
 }
 
-// before leaves what is in the cluster before the change: not what NEW adds, and nothing of other clusters, where a tree
-// has several and one of them has the name of the side.
+// before leaves what is in the cluster before the change: not what NEW adds, and nothing of other clusters, where a
+// tree has several and one of them has the name of the side.
 func (f *clusterFlags) before(sides [2]side, o compare.Options) compare.Options {
 	name := sides[1].Name[strings.LastIndex(sides[1].Name, ":")+1:]
 	same := func(a, b string) bool {

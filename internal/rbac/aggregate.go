@@ -191,7 +191,7 @@ func (a *aggregation) union(roles []*Role, itself any) (out []Rule) {
 	return out
 }
 
-// Gained returns a role with the rules that it has beyond those of every cluster: of a cluster, the objects have these, too
+// Gained returns a role with the rules that it has beyond those of every cluster. A dump has these, too
 // (Kubernetes: plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go).
 func (r *Role) Gained() *Role {
 	out := *r
