@@ -201,10 +201,12 @@ func (r *loader) load(ctx context.Context, l *loaded) error {
 	if l.Options.Replaces == nil && opened.Entry != nil {
 		l.Options.Replaces = &opened.Entry.Replaces
 	}
-	installed := catalog.Bundle{Properties: l.Options.Properties}
-	if v, ok := installed.Version(); ok && b.Installed != nil && !v.EQ(l.Bundle.CSV.Spec.Version.Version) {
-		l.remarks = append(l.remarks, fmt.Sprintf("installed has the properties of version %s, and the bundle is %s: "+
-			"drop installed", v, l.Bundle.CSV.Name))
+	if b.Installed != nil {
+		of := catalog.Bundle{Properties: l.Options.Properties}
+		if v, ok := of.Version(); ok && !v.EQ(l.Bundle.CSV.Spec.Version.Version) {
+			l.remarks = append(l.remarks, fmt.Sprintf("installed has the properties of version %s, and the bundle is "+
+				"%s: drop installed", v, l.Bundle.CSV.Name))
+		}
 	}
 	return c.files(b, r.templates, &l.Options)
 }

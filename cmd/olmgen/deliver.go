@@ -107,7 +107,7 @@ func (f *renderFlags) printWarnings(cmd *cobra.Command, warnings, notes []config
 		}
 		return w
 	}
-	several := len(lists.Groups(warnings, func(w config.Warning) string { return w.Operator })) > 1
+	several := len(lists.Set(warnings, func(w config.Warning) string { return w.Operator })) > 1
 	about := func(w config.Warning) string {
 		if several {
 			return strings.TrimSpace(w.Operator + " " + w.Field)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -107,8 +106,9 @@ func triggers() (names []string) {
 // clusterFlags say what is in the cluster, for what OLM would do with an upgrade.
 type clusterFlags struct {
 	trees, crs []string
-	programs   programFlags     // what asks the API server of it
-	clusters   [][]tree.Cluster // of each tree
+	programs   programFlags // what asks the API server of it
+
+	ofTrees, ofCRs []tree.Cluster
 }
 
 func (f *clusterFlags) register(flags *pflag.FlagSet) {
@@ -237,15 +237,15 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (comparison, erro
 		say(cmd, findings.Note, "", "%s changes, and is not read: a template, or no YAML", name)
 	}
 	configs := tree.ChangedConfigs(sides[0].tree, sides[1].tree)
-	known, undecided := review.Known([2]*tree.Tree{sides[0].tree, sides[1].tree})
+	known, undecided, kept := review.Known([2]*tree.Tree{sides[0].tree, sides[1].tree})
 	changed, alike := tree.Broken(known[0], known[1])
 	options.Unbuilt = lists.Map(changed, (*manifest.Error).Error)
 	options.Before = lists.Map(alike, (*manifest.Error).Error)
 	if old, now := sides[0].tree, sides[1].tree; cmp.Or(now, old) != nil {
 		f.roots.say(cmd, old, cmp.Or(now, old), changed)
 	}
-	for _, kept := range review.Stay(known) {
-		note(cmd, "%s", kept)
+	for _, what := range kept {
+		note(cmd, "%s", what)
 	}
 	sides[0].tree, sides[1].tree, options.Undecided = known[0], known[1], undecided
 	report, err := f.compareKnown(cmd, sides, on, options)
@@ -361,7 +361,7 @@ func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Opt
 		if err := requireObjects(t, f.crs...); err != nil {
 			return fmt.Errorf("--crs: %w", err)
 		}
-		o.CRDs.Objects, o.Unread, f.clusters = t.Objects, t.Unread(), append(f.clusters, t.Clusters(nil))
+		o.CRDs.Objects, o.Unread, f.ofCRs = t.Objects, t.Unread(), t.Clusters(nil)
 	}
 	if len(f.trees) > 0 {
 		t, err := roots.read(cmd, f.trees, tree.Options{})
@@ -377,7 +377,7 @@ func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Opt
 			return err
 		}
 		o.Others, o.Cluster = others.Operators, others.All
-		o.Unread, f.clusters = append(o.Unread, t.Unread()...), append(f.clusters, t.Clusters(nil))
+		o.Unread, f.ofTrees = append(o.Unread, t.Unread()...), t.Clusters(nil)
 	}
 	return nil
 }
@@ -385,19 +385,12 @@ func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Opt
 // before leaves what is in the cluster before the change: not what NEW adds, and nothing of other clusters, where a
 // tree has several and one of them has the name of the side.
 func (f *clusterFlags) before(sides [2]side, o compare.Options) compare.Options {
+	if len(f.crs)+len(f.trees) == 0 {
+		return o
+	}
 	name := sides[1].Name[strings.LastIndex(sides[1].Name, ":")+1:]
 	same := func(a, b string) bool {
 		return a == b || strings.HasSuffix(a, "/"+b) || strings.HasSuffix(b, "/"+a)
-	}
-	named := func(c tree.Cluster) bool { return same(name, c.Name) || same(name, c.Rel) }
-	not := map[*manifest.Object]bool{}
-	for _, clusters := range f.clusters {
-		others := lists.Filter(clusters, func(c tree.Cluster) bool { return !named(c) })
-		if len(others) == len(clusters)-1 {
-			for _, c := range others {
-				maps.Copy(not, lists.Set(c.Objects, func(x *manifest.Object) *manifest.Object { return x }))
-			}
-		}
 	}
 	key := func(x *manifest.Object) string { return world.Key(x, "") }
 	var has [2]map[string]*manifest.Object
@@ -406,13 +399,21 @@ func (f *clusterFlags) before(sides [2]side, o compare.Options) compare.Options 
 			has[i] = lists.By(s.tree.Objects, key)
 		}
 	}
-	keep := func(x *manifest.Object) bool {
+	there := func(x *manifest.Object) bool {
 		k := key(x)
 		added := has[0][k] == nil && has[1][k] != nil && world.Same(x, has[1][k])
-		return !not[x] && (!added || sides[0].tree == nil && !sides[0].Empty)
+		return !added || sides[0].tree == nil && !sides[0].Empty
 	}
-	o.Cluster, o.CRDs.Objects = lists.Filter(o.Cluster, keep), lists.Filter(o.CRDs.Objects, keep)
-	o.Others = lists.Filter(o.Others, func(x compare.Operator) bool { return x.Object == nil || keep(x.Object) })
+	of := func(all []*manifest.Object, clusters []tree.Cluster) []*manifest.Object {
+		named := lists.Filter(clusters, func(c tree.Cluster) bool { return same(name, c.Name) || same(name, c.Rel) })
+		if len(clusters) > 1 && len(named) == 1 {
+			all = named[0].Objects
+		}
+		return lists.Filter(all, there)
+	}
+	o.CRDs.Objects, o.Cluster = of(o.CRDs.Objects, f.ofCRs), of(o.Cluster, f.ofTrees)
+	in := lists.Set(o.Cluster, func(x *manifest.Object) *manifest.Object { return x })
+	o.Others = lists.Filter(o.Others, func(x compare.Operator) bool { return x.Object == nil || in[x.Object] })
 	return o
 }
 

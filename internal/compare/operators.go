@@ -217,7 +217,7 @@ func named(list []OperatorAnswer) []OperatorAnswer {
 	return lists.Filter(list, func(a OperatorAnswer) bool { return a.Operator != "" })
 }
 
-// release says from which release to which an operator goes.
+// release returns from which release to which an operator goes.
 func (a *OperatorAnswer) release() string {
 	switch {
 	case a.Operator == "":

@@ -139,7 +139,7 @@ func (c *prediction) resolution(tree *resolve.Cluster, catalogs Catalogs) *resol
 		case ofSubscription(s, csvs[s.Namespace]) != nil:
 			c.unforeseen = append(c.unforeseen, *u)
 			said := cmp.Or(saidOf(s, v1alpha1.SubscriptionResolutionFailed), c.PlanSays(s))
-			if said != "" && (!u.Disputed || u.Why == r.lacking[s.Namespace]) {
+			if said != "" && r.believes(s, u) {
 				c.note(ruleSubscription, findings.Warning, s.Object, "status.conditions",
 					"OLM updates nothing in the namespace: "+said, "")
 			}
@@ -163,7 +163,7 @@ func (r *resolution) noteUnknown(s *world.Subscription, u Unknown) {
 		v1alpha1.SubscriptionInstallPlanFailed, v1alpha1.SubscriptionInstallPlanMissing), r.PlanSays(s),
 		saidOf(s, v1alpha1.SubscriptionCatalogSourcesUnhealthy))
 	switch {
-	case said != "" && (!u.Disputed || u.Why == r.lacking[s.Namespace]):
+	case said != "" && r.believes(s, &u):
 		u.Why, u.Nothing = beginsNothing+said, true
 		r.unknownCSV[s.Namespace] = true
 		r.note(ruleSubscription, findings.Error, s.Object, "status.conditions", u.Why, "")
@@ -173,6 +173,12 @@ func (r *resolution) noteUnknown(s *world.Subscription, u Unknown) {
 		r.noteUnchecked(s, u.Why, "")
 	}
 	r.prediction.unknown = append(r.prediction.unknown, u)
+}
+
+// believes reports whether what OLM says of a Subscription counts: two roots do not differ about what decides. That its
+// OperatorGroup is not among the objects takes nothing from it.
+func (r *resolution) believes(s *world.Subscription, u *Unknown) bool {
+	return !u.Disputed || u.Why == r.lacking[s.Namespace]
 }
 
 // lacksSource reports whether a cluster has CatalogSources and not that of a Subscription.

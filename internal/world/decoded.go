@@ -88,9 +88,7 @@ func (w *World) PlanPhase(s *Subscription) v1alpha1.InstallPlanPhase {
 }
 
 func (w *World) plan(s *Subscription) *manifest.Object {
-	return lists.Find(w.InstallPlans, func(o *manifest.Object) bool {
-		return o.Name == s.InstallPlan && o.Namespace == s.Namespace
-	})
+	return w.Get(olm.Group, v1alpha1.InstallPlanKind, s.Namespace, s.InstallPlan)
 }
 
 // PlanSays returns what OLM says about what hinders the InstallPlan that a Subscription names, or "".

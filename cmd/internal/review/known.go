@@ -27,8 +27,9 @@ type place struct{ dir, cluster string }
 
 // Known returns two trees without what only one has and the other one may have in a file that could not be read, or in
 // a kustomization that could not be built: that is neither new nor gone. unbuilt counts the kustomizations that could
-// not be built on one side only. A tree may be nil: nobody knows what it has, and the other one stays as it is.
-func Known(trees [2]*tree.Tree) (known [2]*tree.Tree, unbuilt int) {
+// not be built on one side only. A tree may be nil: nobody knows what it has, and the other one stays as it is. kept
+// has what has left NEW and stays in the cluster, and why: NEW has it.
+func Known(trees [2]*tree.Tree) (known [2]*tree.Tree, unbuilt int, kept []string) {
 	sides := [2]extent{extentOf(trees[0]), extentOf(trees[1])}
 	for i, t := range trees {
 		if t == nil {
@@ -60,16 +61,16 @@ func Known(trees [2]*tree.Tree) (known [2]*tree.Tree, unbuilt int) {
 		out.Objects = lists.Unique(out.Objects)
 		known[i] = &out
 	}
-	return known, unbuilt
+	return known, unbuilt, stay(known, sides[1].have)
 }
 
-// Stay gives NEW what has left the roots of a cluster and stays in it, since what applies them does not delete it. It
-// returns what that is, and why.
-func Stay(trees [2]*tree.Tree) (notes []string) {
+// stay adds to NEW what has left the roots of a cluster and stays in it, since what applies them does not delete it. It
+// returns what that is, and why. have are the objects of NEW.
+func stay(trees [2]*tree.Tree, have map[string]bool) (notes []string) {
 	if trees[0] == nil || trees[1] == nil {
 		return nil
 	}
-	have, at, kept := extentOf(trees[1]).have, map[place]int{}, map[string][]string{}
+	at, kept := map[place]int{}, map[string][]string{}
 	for i, r := range slices.Backward(trees[1].Roots) {
 		p := placeOf(trees[1], r)
 		at[p], at[place{cluster: p.cluster}] = i, i
@@ -84,7 +85,10 @@ func Stay(trees [2]*tree.Tree) (notes []string) {
 			continue // the cluster itself has left
 		}
 		for _, o := range r.Objects {
-			if why := by.Keeps(o); why != "" && !have[objectKey(trees[0], r, o)] {
+			if have[objectKey(trees[0], r, o)] {
+				continue
+			}
+			if why := by.Keeps(o); why != "" {
 				kept[why] = append(kept[why], o.Identity())
 				now := &trees[1].Roots[to]
 				now.Objects, trees[1].Objects = append(slices.Clip(now.Objects), o), append(trees[1].Objects, o)

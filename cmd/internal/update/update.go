@@ -321,11 +321,14 @@ func (u *updater) changes(o *Operator) (list []config.Change) {
 		}
 		list = append(list, change("source", image))
 	}
-	if i := b.Installed; i != nil && i.Properties != "" {
+	i := b.Installed
+	if i != nil && i.Properties != "" {
 		list = append(list, change("installed.properties", resolve.PropertiesAnnotation(next, o.Package)))
 	}
-	if e := o.place.Channel.Entry(o.To); e != nil && b.Installed != nil && b.Installed.Replaces != nil {
-		list = append(list, change("installed.replaces", e.Replaces))
+	if i != nil && i.Replaces != nil {
+		if e := o.place.Channel.Entry(o.To); e != nil {
+			list = append(list, change("installed.replaces", e.Replaces))
+		}
 	}
 	return list
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +23,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
@@ -102,7 +102,7 @@ func quietly(run func() (resmap.ResMap, error)) (m resmap.ResMap, err error) {
 }
 
 // nameless finds the file in what kustomize says of one that is no object.
-var nameless = regexp.MustCompile(`^accumulating resources from '([^']*)': missing metadata\.name`)
+var nameless = lazy.Regexp(`^accumulating resources from '([^']*)': missing metadata\.name`)
 
 // explain makes one line of an error of kustomize, which has the path of every base in it.
 func (b *Builder) explain(k *Kustomization, err error) error {
@@ -125,7 +125,7 @@ func (b *Builder) explain(k *Kustomization, err error) error {
 	if i := strings.LastIndex(said, "accumulating resources from '"); i >= 0 {
 		said = said[i:]
 	}
-	if m := nameless.FindStringSubmatch(said); m != nil && slices.Contains(k.Files, filepath.Join(k.Dir, m[1])) {
+	if m := nameless().FindStringSubmatch(said); m != nil && slices.Contains(k.Files, filepath.Join(k.Dir, m[1])) {
 		return &manifest.Error{File: b.named(filepath.Join(k.Dir, m[1])),
 			Msg: "kustomize cannot build with it: missing metadata.name",
 			Tip: "give it metadata.name and the annotation " + konfig.IgnoredByKustomizeAnnotation + `: "true", so ` +

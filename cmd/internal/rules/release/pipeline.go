@@ -93,16 +93,21 @@ func (s *catalogSet) names(all, released []*opened) {
 	x := slices.MaxFunc(released, func(a, b *opened) int {
 		return a.bundle.CSV.Spec.Version.Compare(b.bundle.CSV.Spec.Version.Version)
 	})
-	for what, name := range map[string]func(*opened) string{
-		"annotations": func(x *opened) string { return x.bundle.Package },
-		"the CSV":     func(x *opened) string { return strings.SplitN(x.bundle.CSV.Name, ".", 2)[0] },
-	} {
-		others := lists.Set(lists.Filter(all, func(o *opened) bool { return o.dir != x.dir }), name)
-		if len(others) == 1 && !others[name(x)] {
+	rest := lists.Filter(all, func(o *opened) bool { return o.dir != x.dir })
+	compare := func(what string, name func(*opened) string) {
+		if others := lists.Set(rest, name); len(others) == 1 && !others[name(x)] {
 			s.add(validate.RuleCatalogName, findings.Error, bundleIn(s.own, x.bundle).Place, "", "the operator is %q "+
 				"in %s, and %q in all other bundles", name(x), what, lists.Keys(others)[0])
 		}
 	}
+	compare("annotations", func(x *opened) string { return x.bundle.Package })
+	compare("the CSV", func(x *opened) string { return operatorName(x.bundle.CSV.Name) })
+}
+
+// operatorName returns the name of the operator in that of a ClusterServiceVersion.
+func operatorName(csv string) string {
+	name, _, _ := strings.Cut(csv, ".")
+	return name
 }
 
 // graph asks what the pipeline asks of a bundle without file-based catalogs (static_tests/community/operator.py and
@@ -126,10 +131,7 @@ func (s *catalogSet) graph(b *bundle.Bundle) {
 	if config.Organization == "" || strings.HasPrefix(config.Organization, "community") {
 		level = findings.Error
 	}
-	names := lists.Set(p.Bundles, func(b *catalog.Bundle) string {
-		name, _, _ := strings.Cut(b.Name, ".")
-		return name
-	})
+	names := lists.Set(p.Bundles, func(b *catalog.Bundle) string { return operatorName(b.Name) })
 	known := func(f findings.Finding) bool { return f.Rule == validate.RuleCatalogName }
 	if len(names) > 1 && !slices.ContainsFunc(s.list, known) {
 		s.add(ruleGraph, level, at, "", "the bundles have several operator names: %s", text.And(lists.Keys(names)))

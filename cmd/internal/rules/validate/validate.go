@@ -170,12 +170,11 @@ func fieldFindings(b *bundle.Bundle) (list []Finding) {
 			i), "it skips itself: it is the head of no channel, and opm refuses a catalog with a channel that has "+
 			"none")))
 	}
-	for _, key := range []string{olm.AnnotationSuggestedNamespace, olm.AnnotationNamespaceTemplate} {
-		if _, err := generate.Namespace(b); err != nil && b.CSV.Annotations[key] != "" {
-			list = append(list, finding(ruleNamespace, findings.Warning, b.CSVObject.Errorf(
-				`metadata.annotations["`+key+`"]`, "%v", err).With(manifest.HintOf(err))))
-			break
-		}
+	keys := []string{olm.AnnotationSuggestedNamespace, olm.AnnotationNamespaceTemplate}
+	key := lists.Find(keys, func(key string) bool { return b.CSV.Annotations[key] != "" })
+	if _, err := generate.Namespace(b); err != nil && key != "" {
+		list = append(list, finding(ruleNamespace, findings.Warning, b.CSVObject.Errorf(
+			`metadata.annotations["`+key+`"]`, "%v", err).With(manifest.HintOf(err))))
 	}
 	return list
 }
@@ -228,10 +227,13 @@ func refusals(src *source.Source, b *bundle.Bundle, o Options) (list []Finding) 
 	for _, e := range generate.Refused(b) {
 		list = append(list, refusal(e))
 	}
-	_, err := compare.Render(b)
+	render := compare.Render
 	if o.Descoped {
-		_, err = generate.Render(b, generate.Options{Certs: generate.CertsManager, Profile: generate.ProfileDescoped})
+		render = func(b *bundle.Bundle) (*generate.Result, error) {
+			return generate.Render(b, generate.Options{Certs: generate.CertsManager, Profile: generate.ProfileDescoped})
+		}
 	}
+	_, err := render(b)
 	if e, ok := errors.AsType[*manifest.Error](err); ok { // other errors are about the options
 		list = append(list, refusal(e))
 	}
