@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // Diff returns the difference between OLM's answer and a prediction, or "". Where OLM's answer depends on chance, the
@@ -88,9 +89,12 @@ func Text(w Walk) string {
 	return string(data)
 }
 
-// WalkOf returns a predicted walk in the form of an answer.
+// WalkOf returns a predicted walk in the form of an answer, which lists copied CSVs among the installed ones.
 func WalkOf(w resolve.Walk) Walk {
-	out := Walk{Outcome: string(w.Outcome), Installed: w.Installed}
+	copies := lists.Filter(w.End().CSVs, func(c resolve.CSV) bool { return c.Copied })
+	installed := append(slices.Clone(w.Installed), lists.Map(copies, func(c resolve.CSV) string { return c.Name })...)
+	slices.Sort(installed)
+	out := Walk{Outcome: string(w.Outcome), Installed: installed}
 	if w.Outcome == resolve.Cycle {
 		out.CycleFrom = &w.CycleFrom
 	}
