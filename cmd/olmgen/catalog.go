@@ -348,7 +348,9 @@ func (f *catalogDiffFlags) moves(cmd *cobra.Command, refs []string) error {
 	if err := cluster.read(cmd, &f.roots, &in); err != nil {
 		return err
 	}
-	d, err := review.MovesOf(cmd.Context(), t, o, newer, in)
+	d, err := review.MovesOf(cmd.Context(), t, o, newer, func(name string) compare.Options {
+		return cluster.before([2]side{1: {Revision: review.Revision{Name: name}}}, in)
+	})
 	if err != nil {
 		return err
 	}
@@ -382,7 +384,12 @@ func (f *catalogDiffFlags) tree(cmd *cobra.Command) (*tree.Tree, error) {
 		if err != nil {
 			return nil, err
 		}
+		in := d.file // a cluster of its own, unless there is one
+		if c := t.Clusters(nil); len(c) == 1 {
+			in = c[0].Name
+		}
 		t.Objects = append(t.Objects, s.All...)
+		t.Roots = append(t.Roots, tree.Root{Name: d.file, Cluster: in, Objects: s.All})
 	}
 	return t, requireObjects(t)
 }

@@ -229,7 +229,8 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 	}
 	report := &updating.Report{File: strings.Join(paths, ", "), Operators: []updating.Operator{}}
 	report.Reviews, err = review.OfMoves(cmd.Context(), plan.Moves, review.TreeOptions{Name: report.File,
-		Namespace: f.namespace, Catalogs: catalogs, Source: withInput(cmd, f.render.source).Source}, in)
+		Namespace: f.namespace, Catalogs: catalogs, Source: withInput(cmd, f.render.source).Source},
+		func(string) compare.Options { return in })
 	return plan, report, err
 }
 

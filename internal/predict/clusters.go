@@ -49,7 +49,7 @@ func CheckClusters(ctx context.Context, t *tree.Tree, options func(*tree.Tree) O
 		clusters = []tree.Cluster{{}}
 	}
 	all := &Report{}
-	var found []inCluster
+	var found []findings.Finding
 	homes := homesOf(t.Roots)
 	for i, c := range clusters {
 		of := t.Of(c, i == 0)
@@ -74,7 +74,7 @@ func CheckClusters(ctx context.Context, t *tree.Tree, options func(*tree.Tree) O
 		for _, f := range r.Findings {
 			if f.Rule != ruleNothing.ID { // it is said of the whole tree
 				f.Clusters = c.Rel
-				found = append(found, inCluster{f, c.Name})
+				found = append(found, f)
 			}
 		}
 		all.objects.Subscriptions += r.objects.Subscriptions
@@ -85,7 +85,7 @@ func CheckClusters(ctx context.Context, t *tree.Tree, options func(*tree.Tree) O
 		all.Extensions, all.Operators = append(all.Extensions, r.Extensions...), append(all.Operators, r.Operators...)
 		all.Unknown, all.Target = append(all.Unknown, r.Unknown...), r.Target
 	}
-	all.Scope, all.Findings = scope, append(folded(found), apart(t.Roots)...)
+	all.Scope, all.Findings = scope, append(Folded(found), apart(t.Roots)...)
 	slices.SortStableFunc(all.Findings, func(a, b findings.Finding) int { return a.Level.Rank() - b.Level.Rank() })
 	return all, nil
 }
@@ -221,12 +221,6 @@ func foldNotes(list []findings.Finding) (out []findings.Finding) {
 	return out
 }
 
-// inCluster is a finding about a cluster of a tree.
-type inCluster struct {
-	findings.Finding
-	cluster string
-}
-
 // equal returns what equal findings have in common: they can be from other files, and notes about other objects.
 func equal(x findings.Finding) findings.Finding {
 	key := findings.Finding{Rule: x.Rule, Level: x.Level, Object: x.Object, Field: x.Field, Message: x.Message}
@@ -239,12 +233,13 @@ func equal(x findings.Finding) findings.Finding {
 	return key
 }
 
-func folded(all []inCluster) (list []findings.Finding) {
-	for _, same := range lists.Groups(all, func(x inCluster) findings.Finding { return equal(x.Finding) }) {
-		x := same[0].Finding
-		clusters := len(lists.Set(same, func(x inCluster) string { return x.cluster }))
-		objects := len(lists.Set(same, func(x inCluster) string { return x.cluster + " " + x.Object }))
-		names := lists.SortedUnique(lists.Map(same, func(x inCluster) string { return x.Clusters }))
+// Folded returns findings about the clusters of a tree, each of which names one: equal ones once.
+func Folded(all []findings.Finding) (list []findings.Finding) {
+	for _, same := range lists.Groups(all, equal) {
+		x := same[0]
+		objects := len(lists.Set(same, func(x findings.Finding) string { return x.Clusters + " " + x.Object }))
+		names := lists.SortedUnique(lists.Map(same, func(x findings.Finding) string { return x.Clusters }))
+		clusters := len(names)
 		x.Clusters = strings.Join(names, "\n")
 		also := ""
 		switch {

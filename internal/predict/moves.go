@@ -32,6 +32,7 @@ type Move struct {
 	From     string           // the name of the bundle at rest; empty if there is none
 	Steps    []string         // the names of the bundles that OLM installs one after the other; the last one stays
 	Approval bool             // somebody approves its InstallPlans
+	Cluster  string           // for the caller
 
 	Old, New     *Install   // of OLM v0; Old is nil if From is empty, or in neither content
 	OldV1, NewV1 *Extension // of OLM v1; OldV1 is nil if no catalog has it

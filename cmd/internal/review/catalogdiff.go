@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/internal/world"
 )
 
 // CatalogDiff is what the newer content of catalogs changes for the operators of a tree.
@@ -31,6 +32,7 @@ func (*CatalogDiff) JSONKind() string { return "CatalogDifferenceReport" }
 
 // OperatorMove is an operator that OLM updates, or installs anew, and the review of it.
 type OperatorMove struct {
+	Cluster  string          `json:"cluster,omitempty"` // where a tree has several
 	Object   string          `json:"object"`
 	File     string          `json:"file,omitempty"`
 	Line     int             `json:"line,omitempty"`
@@ -42,27 +44,55 @@ type OperatorMove struct {
 	Unknown  string          `json:"unknown,omitempty"`
 }
 
-// MovesOf reviews what the newer content of catalogs changes for a tree. The older is that of o; in is the cluster's.
+// MovesOf reviews what the newer content of catalogs changes for each cluster of a tree. The older is that of o; in
+// returns what is in a cluster.
 func MovesOf(ctx context.Context, t *tree.Tree, o TreeOptions, newer predict.Catalogs,
-	in compare.Options) (*CatalogDiff, error) {
-	found, err := predict.Moves(ctx, t, o.Namespace, o.Catalogs, newer)
-	if err != nil {
-		return nil, err
+	in func(cluster string) compare.Options) (*CatalogDiff, error) {
+	d := &CatalogDiff{Findings: []findings.Finding{}, Unknown: []string{}}
+	parts := ClustersOf(t)
+	undecided, _ := t.Undecided()
+	if _, differ := world.Counted(t.Objects, ""); len(parts)-undecided < 2 && len(differ) == 0 {
+		parts = []*tree.Tree{t} // nothing says that the roots are in several
 	}
-	d := &CatalogDiff{Operators: found.Operators, Assumed: found.Assumed,
-		Findings: append([]findings.Finding{}, found.Findings...), Unknown: []string{}}
-	d.Unknown = append(d.Unknown, lists.Map(found.Unknown, func(u predict.Unknown) string {
-		return Unknown{Object: u.Object, Why: u.Why}.String()
-	})...)
-	d.Moves, err = OfMoves(ctx, found.Moves, o, in)
+	var moves []predict.Move
+	for _, part := range parts {
+		cluster := ""
+		if len(parts) > 1 {
+			cluster = part.Roots[0].Name
+		}
+		found, err := predict.Moves(ctx, part, o.Namespace, o.Catalogs, newer)
+		if err != nil {
+			return nil, err
+		}
+		d.Operators, d.Assumed = d.Operators+found.Operators, d.Assumed || found.Assumed
+		for _, m := range found.Moves {
+			m.Cluster = cluster
+			moves = append(moves, m)
+		}
+		for _, f := range found.Findings {
+			f.Clusters = cluster
+			d.Findings = append(d.Findings, f)
+		}
+		for _, u := range found.Unknown {
+			d.Unknown = append(d.Unknown, within(cluster, Unknown{Object: u.Object, Why: u.Why}.String()))
+		}
+	}
+	if len(parts) > 1 && len(d.Findings) > 0 {
+		d.Findings = predict.Folded(d.Findings)
+	}
+	var err error
+	d.Moves, err = OfMoves(ctx, moves, o, in)
 	return d, err
 }
 
+func within(cluster, what string) string { return strings.TrimPrefix(cluster+": "+what, ": ") }
+
 // OfMoves reviews moves, the worst first. The error is that of ctx.
-func OfMoves(ctx context.Context, moves []predict.Move, o TreeOptions, in compare.Options) ([]OperatorMove, error) {
+func OfMoves(ctx context.Context, moves []predict.Move, o TreeOptions,
+	in func(cluster string) compare.Options) ([]OperatorMove, error) {
 	out := []OperatorMove{}
 	for _, m := range moves {
-		reviewed, err := reviewOf(ctx, m, o, in)
+		reviewed, err := reviewOf(ctx, m, o, in(m.Cluster))
 		if err != nil {
 			return nil, err
 		}
@@ -86,8 +116,8 @@ func (m OperatorMove) rank() int {
 
 // reviewOf compares the operator at rest with the one that OLM installs. The error is that of ctx.
 func reviewOf(ctx context.Context, m predict.Move, o TreeOptions, in compare.Options) (*OperatorMove, error) {
-	out := &OperatorMove{Object: m.Object.Identity(), File: m.Object.File, Line: m.Object.Line, From: m.From,
-		Steps: m.Steps, Approval: m.Approval}
+	out := &OperatorMove{Cluster: m.Cluster, Object: m.Object.Identity(), File: m.Object.File,
+		Line: m.Object.Line, From: m.From, Steps: m.Steps, Approval: m.Approval}
 	old, now := o.planned(m.Old, m.OldV1), o.planned(m.New, m.NewV1)
 	out.Operator = now.String()
 	if old == nil && m.From != "" {
@@ -153,21 +183,28 @@ func (d *CatalogDiff) Meets(t compare.Trigger) bool {
 
 // Explained returns what OLM says, and the differences of each move, for code review.
 func (d *CatalogDiff) Explained() (rules []findings.Rule, list []findings.Finding) {
-	list = slices.Clone(d.Findings)
+	_, moved := d.reviews().Explained()
+	return slices.Concat(predict.Rules(), compare.Rules()), slices.Concat(d.Findings, moved)
+}
+
+// reviews returns the reviews, and those once that say the same of several clusters.
+func (d *CatalogDiff) reviews() *compare.Reports {
+	out := &compare.Reports{}
 	for _, m := range d.Moves {
 		if m.Diff != nil {
-			list = append(list, m.Diff.Findings()...)
+			out.Add(m.Cluster, m.Diff)
 		}
 	}
-	return slices.Concat(predict.Rules(), compare.Rules()), list
+	return out
 }
 
 // Following returns the reviews.
 func (d *CatalogDiff) Following(findings.Format) (list []any) {
-	for _, m := range d.Moves {
-		if m.Diff != nil {
-			list = append(list, m.Diff)
+	for _, c := range d.reviews().Clusters {
+		if c.Names[0] != "" {
+			c.Report.Notes = append(c.Report.Notes, "in "+text.FirstOf(6, c.Names))
 		}
+		list = append(list, c.Report)
 	}
 	return list
 }
@@ -205,7 +242,8 @@ func (d *CatalogDiff) Document() *document.Document {
 		if m.Diff != nil {
 			verdict = cmp.Or(m.Diff.Verdict, "no differences")
 		}
-		moves.Rows = append(moves.Rows, document.Cells(fmt.Sprintf("%s:%d", m.File, m.Line), m.Object, way, verdict))
+		moves.Rows = append(moves.Rows, document.Cells(fmt.Sprintf("%s:%d", m.File, m.Line),
+			within(m.Cluster, m.Object), way, verdict))
 	}
 	said := document.Table{Columns: []document.Column{{Title: "Place", Style: document.Code, Place: true},
 		{Title: "Severity", Before: ": "}, {Title: "Object", Before: ": "}, {Title: "Finding", Before: ": "},

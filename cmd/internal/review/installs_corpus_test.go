@@ -158,8 +158,9 @@ func checkMove(t *testing.T, from, to string, profile generate.Profile) string {
 		objects = clusterExtension(bundles[0], target)
 	}
 	in := compare.Options{PathKnown: true}
+	all := func(string) compare.Options { return in }
 	d, err := review.MovesOf(t.Context(), &tree.Tree{Objects: reviewtest.Objects(t, "tree.yaml", objects)},
-		review.TreeOptions{Catalogs: predict.Catalogs{Others: contents[0]}}, predict.Catalogs{Others: contents[1]}, in)
+		review.TreeOptions{Catalogs: predict.Catalogs{Others: contents[0]}}, predict.Catalogs{Others: contents[1]}, all)
 	if err != nil {
 		t.Fatal(err)
 	}
