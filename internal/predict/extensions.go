@@ -209,20 +209,20 @@ func AskedExtensions(objects []*manifest.Object, catalogs Catalogs) (list []Aske
 
 func askedFor(o *manifest.Object, declared []declaredCatalog, catalogs Catalogs) (*Asked, error) {
 	q := &Asked{Object: o}
-	if _, err := decode(o, &q.typed); err != nil {
-		return nil, err
-	}
-	from := q.typed.Spec.Source.Catalog
-	if from == nil {
-		return nil, errors.New("it names no catalog")
-	}
-	q.Request = extension.Request{Package: from.PackageName, Versions: from.Version, Channels: from.Channels,
-		SelfCertified: from.UpgradeConstraintPolicy == "SelfCertified"}
+	_, err := decode(o, &q.typed)
 	if q.typed.Status.Install != nil {
 		q.Installed = &q.typed.Status.Install.Bundle
 	}
+	from := q.typed.Spec.Source.Catalog
+	if from == nil {
+		return q, cmp.Or(err, errors.New("it names no catalog"))
+	}
+	q.Request = extension.Request{Package: from.PackageName, Versions: from.Version, Channels: from.Channels,
+		SelfCertified: from.UpgradeConstraintPolicy == "SelfCertified"}
 	q.Selector = from.Selector
-	var err error
+	if err != nil {
+		return q, err
+	}
 	if q.Sources, err = servedTo(from.Selector, declared, catalogs); err != nil {
 		return q, err
 	}
@@ -385,10 +385,8 @@ func (c *prediction) playExtensions(ctx context.Context) error {
 		}
 		if why := differing(x, found); why != "" {
 			err, e.disputed = errors.New(why), true
-		} else if err == nil || c.options.Applied {
-			if field, refusal := c.refusal(ctx, x); refusal != nil {
-				err, e.untaken = refusal, field
-			}
+		} else if field, refusal := c.refusal(ctx, x); refusal != nil {
+			err, e.untaken = refusal, field
 		}
 		switch refusal, refused := errors.AsType[*extension.Refusal](err); {
 		case refused:

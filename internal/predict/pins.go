@@ -152,7 +152,7 @@ func (q *Asked) kept(known Catalogs) *Extension {
 // internal/operator-controller/controllers/clusterextension_reconcile_steps.go, handleResolutionError).
 func (e *PlayedExtension) keep(declared []declaredCatalog, o Options) {
 	q := e.asked
-	if e.Refused == "" || q == nil || q.Installed == nil {
+	if e.Refused == "" || q.Installed == nil {
 		return
 	}
 	e.extension = q.kept(o.Catalogs)
@@ -162,7 +162,7 @@ func (e *PlayedExtension) keep(declared []declaredCatalog, o Options) {
 		return c.selected(selects)
 	})
 	_, keeps := o.Target.Controllers()[0].Does(versions.KeepsInstalled)
-	if keeps && len(q.Sources) == 0 && !exist && q.Check() == nil &&
+	if keeps && e.untaken == "" && len(q.Sources) == 0 && !exist && q.Check() == nil &&
 		(q.Versions == "" || q.Versions == q.Installed.Version) {
 		e.Refused, e.Bundle = "", q.Installed.Name
 	}

@@ -294,7 +294,7 @@ func (r *Report) Installed() (list []Extension, unknown []Unknown) {
 			list = append(list, *e.extension)
 		} else {
 			unknown = append(unknown, Unknown{Object: e.object, Disputed: e.disputed,
-				Nothing: e.Unknown == "" && e.Bundle == "",
+				Nothing: e.Unknown == "" && e.Bundle == "" && (e.untaken == "" || e.asked.Installed == nil),
 				Why:     cmp.Or(e.Unknown, "OLM v1 installs nothing: "+cmp.Or(e.Refused, "no catalog has "+e.Bundle))})
 		}
 	}
