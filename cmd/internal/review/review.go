@@ -171,6 +171,12 @@ func Compare(ctx context.Context, old, new *Subject, names [2]string, o compare.
 	o.CRDs.Deleted = new.deleted
 	o.Phases = new.outcome != nil && new.outcome.options.Over != nil
 	over := old.played() && new.played() && o.Phases
+	if over { // what both trees have is in the cluster
+		now := lists.By(new.outcome.git, rendered.key)
+		o.Cluster = append(slices.Clip(o.Cluster), lists.Filter(old.outcome.git, func(x *manifest.Object) bool {
+			return !readByOLM(x) && rendered.has(now, x)
+		})...)
+	}
 	o.PathKnown, o.Approval = o.PathKnown || over, new.waits
 	old, new = old.without(new, false), new.without(old, true)
 	new = new.over(old)
