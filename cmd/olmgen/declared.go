@@ -355,6 +355,16 @@ func (f *renderFlags) reviewConfig(cmd *cobra.Command, file string, revision rev
 	if err != nil {
 		return nil, err
 	}
+	for i, g := range c.Groups {
+		for j, b := range g.Bundles {
+			at := source.Path(b.Source)
+			rel, _ := filepath.Rel(revision.Root, filepath.Join(dir, at))
+			if revision.Root != "" && !filepath.IsAbs(at) && !filepath.IsLocal(rel) {
+				return nil, manifest.WithHint(fmt.Errorf("%s: groups[%d].bundles[%d].source: %s is outside of the "+
+					"repository: no revision has it", file, i, j, at), "compare two files: OLD NEW without --git")
+			}
+		}
+	}
 	return f.reviewDeclared(cmd, declaration{Config: c, file: file, dir: dir, revision: revision})
 }
 
