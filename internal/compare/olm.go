@@ -62,7 +62,8 @@ func unresolved(list []Unresolved) (out []Consequence) {
 // resolverConsequences returns what OLM's resolver says.
 func resolverConsequences(list []findings.Finding) []Consequence {
 	return lists.Map(list, func(f findings.Finding) Consequence {
-		return Consequence{Rule: f.Rule, Operator: f.Object, Severity: f.Level, Message: f.Message, File: f.File,
+		said := findings.Finding{Field: f.Field, Message: f.Message}
+		return Consequence{Rule: f.Rule, Operator: f.Object, Severity: f.Level, Message: said.Description(), File: f.File,
 			Line: f.Line}
 	})
 }
