@@ -63,8 +63,8 @@ func unresolved(list []Unresolved) (out []Consequence) {
 func resolverConsequences(list []findings.Finding) []Consequence {
 	return lists.Map(list, func(f findings.Finding) Consequence {
 		said := findings.Finding{Field: f.Field, Message: f.Message}
-		return Consequence{Rule: f.Rule, Operator: f.Object, Severity: f.Level, Message: said.Description(), File: f.File,
-			Line: f.Line}
+		return Consequence{Rule: f.Rule, Operator: f.Object, Severity: f.Level, Message: said.Description(),
+			File: f.File, Line: f.Line}
 	})
 }
 
