@@ -11,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 type judge struct {
@@ -142,8 +143,7 @@ func (j *judge) outcome(x *explainer) {
 	case Withheld:
 		for _, p := range r.Withheld.CSVs {
 			if s := x.state.waitsFor(p.Name); s != nil {
-				j.add(rulePending, s.waits(), subscriptionObject(x.state, s.Name),
-					s.unblock(x.state.Namespace), "it waits for the InstallPlan that installs %s", p.Name)
+				j.waits(x.state, s, p.Name)
 				continue
 			}
 			j.add(ruleLost, findings.Warning, csvObject(x.state, p.Name),
@@ -172,6 +172,11 @@ func (j *judge) outcome(x *explainer) {
 		j.add(rulePending, level, namespace, strings.Join(hints, "; "), "each Subscription waits for its "+
 			"status.currentCSV, which is not there (%s), so OLM does not resolve", text.FirstOf(3, names))
 	}
+}
+
+func (j *judge) waits(s *State, sub *Subscription, csv string) {
+	j.add(rulePending, sub.waits(), subscriptionObject(s, sub.Name), sub.unblock(s.Namespace),
+		"it waits for the InstallPlan that installs %s", csv)
 }
 
 // waits returns how bad it is that a Subscription waits for its current CSV: OLM says what hinders a first one.
@@ -331,17 +336,24 @@ func (x *explainer) unreadable() map[string][]string {
 	return list
 }
 
-// end finds what does not move at the end.
-func (j *judge) end(x *explainer) {
-	s := x.state
+// Shown returns what the objects of a namespace show without its catalogs: Subscriptions that wait for approval, and
+// those for the same package.
+func Shown(s *State) []findings.Finding {
+	j := &judge{result: &Result{Walk: Walk{Outcome: Unknown, states: []*State{s}}}}
+	j.shown(s)
+	return j.list
+}
+
+func (j *judge) shown(s *State) {
 	byPackage := map[string][]string{}
-	quiet := slices.Contains([]Outcome{Settled, Withheld, NeedsApproval}, j.result.Outcome)
 	for i := range s.Subscriptions {
 		sub := &s.Subscriptions[i]
-		byPackage[sub.Package] = append(byPackage[sub.Package], sub.Name)
-		if current := x.current(sub); current != nil && quiet && s.unknown(sub) == "" &&
-			s.waitsFor(sub.CurrentCSV) == nil && !j.result.Waiting.Moves(sub.Name) {
-			j.still(x, sub, current)
+		if !olm.HasPlaceholder(sub.Package) {
+			byPackage[sub.Package] = append(byPackage[sub.Package], sub.Name)
+		}
+		if s.unknown(sub) != "" && s.Lacks(sub.CurrentCSV) && sub.plan == v1alpha1.InstallPlanPhaseRequiresApproval &&
+			j.result.Outcome != UpgradePending {
+			j.waits(s, sub, sub.CurrentCSV)
 		}
 	}
 	for pkg, names := range byPackage {
@@ -354,6 +366,20 @@ func (j *judge) end(x *explainer) {
 				"package %s has %s: %s", pkg, text.Count(len(names), "Subscription"), strings.Join(names, ", "))
 		}
 	}
+}
+
+// end finds what does not move at the end.
+func (j *judge) end(x *explainer) {
+	s := x.state
+	quiet := slices.Contains([]Outcome{Settled, Withheld, NeedsApproval}, j.result.Outcome)
+	for i := range s.Subscriptions {
+		sub := &s.Subscriptions[i]
+		if current := x.current(sub); current != nil && quiet && s.unknown(sub) == "" &&
+			s.waitsFor(sub.CurrentCSV) == nil && !j.result.Waiting.Moves(sub.Name) {
+			j.still(x, sub, current)
+		}
+	}
+	j.shown(s)
 	for i := range s.Subscriptions {
 		if sub := &s.Subscriptions[i]; s.unknown(sub) != "" {
 			hint := ""

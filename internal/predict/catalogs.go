@@ -265,6 +265,11 @@ func installsNothing(o *manifest.Object, why string) Unknown {
 // resolve predicts what OLM does with a namespace.
 func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
 	ns := state.Namespace
+	if len(r.subs[ns]) == 0 && state.Disputed == "" {
+		r.look(state)
+		state.Disputed = r.lacking[ns]
+		r.findings = append(r.findings, resolve.Shown(state)...)
+	}
 	if len(r.subs[ns]) == 0 || !r.prepare(state) {
 		return nil
 	}
