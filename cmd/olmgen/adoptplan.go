@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -167,7 +166,7 @@ func (f *adoptFlags) rendered(cmd *cobra.Command, state *adopt.State, file strin
 		return nil, err
 	}
 	r, err := f.rendering(cmd, c, state, config.Options{Dir: o.Dir, Source: f.source.Source, Catalogs: f.source.Cache})
-	if bad, ok := errors.AsType[*manifest.Error](err); ok && bad.File == filepath.ToSlash(file) {
+	if bad := config.Place(err); bad != nil && bad.File == filepath.ToSlash(file) {
 		bad.File, bad.Line = "", 0 // nobody can look there
 	}
 	return r, err

@@ -403,13 +403,17 @@ func (s *State) catalogGone(o *Operator) string {
 }
 
 // For returns the state in which the operators are refused that cannot be in a form: a Subscription in Git needs its
-// catalog, without which OLM resolves nothing in the namespace, and what leaves OLM v0 must not be in OLM v1 already.
+// catalog, without which OLM resolves nothing in the namespace, and must own its CSV (OLM:
+// pkg/controller/registry/resolver/variable_types.go); what leaves OLM v0 must not be in OLM v1 already.
 func (s *State) For(to generate.Profile) *State {
 	for _, o := range s.All() {
 		why := ""
 		switch to {
 		case generate.ProfileSubscription:
-			why = s.catalogGone(o)
+			if why = s.catalogGone(o); o.Subscription == nil {
+				why = "no Subscription of the dump has installed it, and OLM refuses a new one for its package as long " +
+					"as the CSV is there (ConstraintsNotSatisfiable)"
+			}
 		case generate.ProfileOLM:
 		default:
 			why = s.alreadyInV1(o, to)

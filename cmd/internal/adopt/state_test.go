@@ -60,18 +60,25 @@ func TestAlreadyInV1(t *testing.T) {
 	}
 }
 
-// A Subscription in Git needs its catalog. The other forms do not.
-func TestCatalogGone(t *testing.T) {
-	s := edited(t, "gates-multi.yaml", change("CatalogSource", func(o object) { in(o, "metadata")["name"] = "other" }))
-	for _, to := range generate.Profiles {
-		refused := 0
-		for _, f := range s.For(to).Findings {
-			if f.Rule == "refused" && strings.Contains(f.Message, "CatalogSource operator-ns/catalog, which its Subscription names, is gone") {
-				refused++
+// A Subscription in Git needs its catalog, and must own its CSV. The other forms do not.
+func TestForSubscription(t *testing.T) {
+	for why, edit := range map[string]func([]object) []object{
+		"CatalogSource operator-ns/catalog, which its Subscription names, is gone": change("CatalogSource", func(o object) { in(o, "metadata")["name"] = "other" }),
+		"OLM refuses a new one for its package": func(items []object) []object {
+			return slices.DeleteFunc(items, func(o object) bool { return o["kind"] == "Subscription" })
+		},
+	} {
+		s := edited(t, "gates-multi.yaml", edit)
+		for _, to := range generate.Profiles {
+			refused := 0
+			for _, f := range s.For(to).Findings {
+				if f.Rule == "refused" && strings.Contains(f.Message, why) {
+					refused++
+				}
 			}
-		}
-		if want := to == generate.ProfileSubscription; want != (refused == 1) {
-			t.Errorf("%s: %d operators are refused", to, refused)
+			if want := to == generate.ProfileSubscription; want != (refused == 1) {
+				t.Errorf("%s: %s: %d operators are refused", why, to, refused)
+			}
 		}
 	}
 }
