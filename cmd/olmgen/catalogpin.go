@@ -209,6 +209,11 @@ func (f *pinFlags) deliver(cmd *cobra.Command, p *pin.Pin, err error) error {
 				"olmgen check says more of what OLM does with them; --package pins others alone")
 		}
 	}
+	if refused, ok := errors.AsType[pin.RefusedError](err); ok {
+		for _, one := range refused {
+			say(cmd, "", strings.TrimPrefix(manifest.HintOf(one), refused.Hint()), "%v", one)
+		}
+	}
 	for _, n := range p.Notes {
 		note(cmd, "%s", n)
 	}

@@ -19,18 +19,13 @@ func content(state *resolve.State, p Package) *catalog.Package {
 	return state.Package(p.Source.Name, p.Source.Namespace, p.Name)
 }
 
-func (m *maker) approve() error {
+func (m *maker) approve() {
 	for _, n := range m.input.Namespaces {
-		if err := m.approveNamespace(n); err != nil {
-			return err
-		}
+		n.refused = m.approveNamespace(n)
 	}
 	for _, x := range m.input.Extensions {
-		if err := m.approveExtension(x); err != nil {
-			return err
-		}
+		x.refused = m.approveExtension(x)
 	}
-	return nil
 }
 
 func (m *maker) approveNamespace(n *Namespace) error {

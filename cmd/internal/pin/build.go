@@ -52,31 +52,35 @@ type Channel struct {
 
 // Make returns the pinned catalogs of what a cluster asks for, and a lock with what is approved. rename returns the
 // name of the pinned catalog of a catalog; nil keeps the names. A ClusterExtension whose catalog gets another name is
-// made to select that one only. The error is a *manifest.Error that says why what is approved cannot be pinned, that of
-// ctx, or about content that cannot be read again.
+// made to select that one only. The error is a *manifest.Error that says why what is approved cannot be pinned, several
+// of them as a RefusedError, that of ctx, or about content that cannot be read again.
 func Make(ctx context.Context, in *Input, rename func(Source) Source) (*Pin, error) {
 	b := &builder{input: in, rename: rename, packages: map[Package]*Content{}}
 	if rename == nil {
 		b.rename = func(s Source) Source { return s }
 	}
-	p := &Pin{Lock: &Lock{}}
+	p, refused := &Pin{Lock: &Lock{}}, RefusedError(nil)
 	for _, n := range in.Namespaces {
-		if err := n.settle(ctx); err != nil {
-			return nil, err
-		}
 		if err := n.walks(ctx, b); err != nil {
-			return nil, err
+			refused = append(refused, err)
+		} else {
+			p.Lock.Operators = append(p.Lock.Operators, n.locked()...)
 		}
-		p.Lock.Operators = append(p.Lock.Operators, n.locked()...)
 	}
 	for _, x := range in.Extensions {
-		if err := x.settle(); err != nil {
-			return nil, err
-		}
 		if err := x.walks(b); err != nil {
-			return nil, err
+			refused = append(refused, err)
+		} else {
+			p.Lock.Operators = append(p.Lock.Operators, x.locked())
 		}
-		p.Lock.Operators = append(p.Lock.Operators, x.locked())
+	}
+	switch err := ctx.Err(); {
+	case err != nil:
+		return nil, err
+	case len(refused) == 1:
+		return nil, refused[0]
+	case len(refused) > 1:
+		return nil, refused
 	}
 	var err error
 	if p.Catalogs, err = b.build(ctx); err != nil {

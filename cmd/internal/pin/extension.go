@@ -1,6 +1,7 @@
 package pin
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -21,7 +22,8 @@ type Extension struct {
 	Selector  *metav1.LabelSelector // of catalogs; nil if it names none
 	Installed []string              // names of other releases that clusters may have
 
-	source *extension.Source // that has what is approved
+	source  *extension.Source // that has what is approved
+	refused error             // why nothing is approved
 }
 
 func (x *Extension) key() Package {
@@ -100,6 +102,9 @@ func (x *Extension) upTo() *catalog.Package {
 
 // walks collects what OLM v1 installs on the way to what is approved.
 func (x *Extension) walks(b *builder) error {
+	if err := cmp.Or(x.refused, x.settle()); err != nil {
+		return err
+	}
 	channels := x.with(x.Approved)
 	for _, ch := range channels {
 		by := asker{"ClusterExtension " + x.Name, &x.Operator}

@@ -85,9 +85,11 @@ type Operator struct {
 	Policy *olm.OperatorPolicy // that makes the Subscription; nil if there is none
 }
 
+const pinsOthers = "--package pins others alone"
+
 func (o *Operator) refuse(text, tip, field string) error {
 	return &manifest.Error{File: o.File, Line: o.Line, Field: field, Msg: o.Object + ": " + text,
-		Tip: cmp.Or(tip, "--package pins others alone")}
+		Tip: cmp.Or(tip, pinsOthers)}
 }
 
 // asker is what asks for a package: an operator, or a namespace with a dependency.

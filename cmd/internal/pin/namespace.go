@@ -32,6 +32,7 @@ type Namespace struct {
 	left       map[Package]bool    // dependencies that nothing requires any more
 	rest       *resolve.State      // a new cluster, where OLM has come to rest
 	starts     []start
+	refused    error // why nothing is approved
 }
 
 // start is a state from which OLM is to reach what is approved.
@@ -88,7 +89,7 @@ func (n *Namespace) refuseAll(text, tip string) error { return n.refuse(Package{
 // settle finds the approved release of each Subscription and dependency: those that are given, else what OLM installs
 // in a new cluster. Dependencies that are given and do not fit any more are found again.
 func (n *Namespace) settle(ctx context.Context) error {
-	if err := n.check(); err != nil {
+	if err := cmp.Or(n.refused, n.check()); err != nil {
 		return err
 	}
 	subscribed := maps.Clone(n.Approved)
@@ -364,6 +365,9 @@ func (n *Namespace) nextFrom(p Package, from string) string {
 
 // walks collects the states from which OLM is to reach what is approved, and what it installs on the way.
 func (n *Namespace) walks(ctx context.Context, b *builder) error {
+	if err := n.settle(ctx); err != nil {
+		return err
+	}
 	n.starts = append(n.starts, start{"a new cluster", n.fresh()})
 	if err := n.older(ctx); err != nil {
 		return err

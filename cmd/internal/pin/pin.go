@@ -118,6 +118,16 @@ func (e UnknownError) OfCatalog() bool {
 	return slices.ContainsFunc(e, func(u predict.Unknown) bool { return u.OfCatalog })
 }
 
+// RefusedError is why several Subscriptions, ClusterExtensions or namespaces cannot be pinned.
+type RefusedError []error
+
+func (e RefusedError) Error() string {
+	return text.Count(len(e), "object") + " cannot be pinned: nothing is pinned"
+}
+
+// Hint returns the next step.
+func (e RefusedError) Hint() string { return pinsOthers }
+
 // Run makes a pin. The error is a *manifest.Error with the place of what is wrong in Git, an UnknownError, or about the
 // options. The notes are there even then.
 func Run(ctx context.Context, o Options) (*Pin, error) {
@@ -134,7 +144,7 @@ func Run(ctx context.Context, o Options) (*Pin, error) {
 	}
 	m.old = m.old.follow(m.input.Namespaces)
 	for _, step := range []func() error{m.checkAdmission, m.chooseNames, m.checkPackages, m.checkUpgrades,
-		m.checkForget, m.approve, func() error { return m.make(ctx) }, m.checkSelectors, m.checkForgotten,
+		m.checkForget, func() error { return m.make(ctx) }, m.checkSelectors, m.checkForgotten,
 		m.checkLeft} {
 		if err := step(); err != nil {
 			return m.Pin, err
@@ -189,6 +199,7 @@ func (m *maker) read(ctx context.Context) (in *Input, err error) {
 
 // make makes the pinned catalogs, and completes their lock by what the old one says of clusters.
 func (m *maker) make(ctx context.Context) error {
+	m.approve()
 	made, err := Make(ctx, m.input, m.rename)
 	if err != nil {
 		return err
