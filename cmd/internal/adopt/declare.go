@@ -63,8 +63,8 @@ type view struct {
 
 type groupView struct {
 	*Group
-	Named              bool // its name is rendered
-	Itself             bool // it is rendered as OLM v0 knows it
+	Called             string // its name in the file; empty if that has none
+	Itself             bool   // it is rendered as OLM v0 knows it
 	WithUID, AllCopies bool
 	InstallMode        string
 	Watches            []string
@@ -188,7 +188,12 @@ func (d *declarer) likeOLM(g *Group) bool {
 
 func (d *declarer) group(g *Group) (groupView, error) {
 	v := groupView{Group: g, Itself: d.likeOLM(g) || d.To == generate.ProfileSubscription}
-	v.Named = v.Itself || d.To == generate.ProfileDescoped
+	switch same := func(o *Group) bool { return o.Name == g.Name }; {
+	case d.To == generate.ProfileDescoped && lists.Count(d.state.Groups, same) > 1:
+		v.Called = g.Namespace + "-" + g.Name // without OLM's hash, both would share their ClusterRoles
+	case v.Itself, d.To == generate.ProfileDescoped:
+		v.Called = g.Name
+	}
 	// OLM v1 does not watch several namespaces: after the migration, the operators watch all
 	several := len(g.Targets) > 1 && d.To == generate.ProfileClusterExtension && !d.likeOLM(g)
 	if !g.Global() && !several {

@@ -113,6 +113,7 @@ func TestDeclare(t *testing.T) {
 		{"copied CSVs of a global group", append(slices.Clone(global), copied...), "\n  copiedCSVNamespaces:\n  - pier\n", of(olm)},
 		{"copied CSVs in targets", append(ferry(), copied...), "copiedCSVNamespaces:", nil},
 		{"an operator that is in two namespaces", again, "\n  clusterObjectsFrom: harbour\n", of(olm, plain, descoped)},
+		{"groups of one name", again, "\n  name: pier-og\n", of(descoped)},
 		{"its name", again, "\n    name: ferry-pier\n", all},
 		{"an operator that is in one namespace", ferry(), "ferry-harbour", nil},
 		{"two operators that are in two namespaces", slices.Concat(ferry(), tug("harbour"), moved(ferry(), "pier"), tug("pier")),
