@@ -22,6 +22,7 @@ import (
 	"github.com/olmgen/olmgen/internal/compare/history"
 	"github.com/olmgen/olmgen/internal/print"
 	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/source"
@@ -166,7 +167,7 @@ func (f *graphFlags) installedOperator(cmd *cobra.Command, given []string) (*gen
 	}
 	if len(installed) == 0 {
 		err := fmt.Errorf("%s: no Subscription or ClusterExtension in it installs an operator that is known", given[0])
-		if len(unknown) > 0 {
+		if len(unknown) > 0 && !slices.ContainsFunc(t.Objects, world.IsCSV) {
 			hint := strings.TrimSuffix(unknown[0].String()+"; "+catalogHint(unknown[0]), "; ")
 			return nil, manifest.WithHint(err, hint)
 		}

@@ -143,6 +143,9 @@ func (f *permissionsFlags) tree(cmd *cobra.Command, refs []string) (*review.Subj
 	if err != nil {
 		return nil, err
 	}
+	if _, given := f.render.options.Text(option.Namespace); given && !slices.ContainsFunc(t.Objects, review.Homeless) {
+		return nil, &usageError{"--namespace is for a SOURCE or objects that name none, and " + what, seeHelp(cmd)}
+	}
 	r, err := f.render.reviewTree(cmd, t, refs, &f.catalogs, review.TreeOptions{})
 	if err != nil {
 		return nil, err

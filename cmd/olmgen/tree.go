@@ -374,7 +374,7 @@ func (f *treeCatalogs) installs(cmd *cobra.Command, t *tree.Tree, network fbc.Op
 
 // catalogHint returns what makes an operator known, or "": where its name is known, its catalog is.
 func catalogHint(u review.Unknown) string {
-	if u.Name != "" || u.Disputed {
+	if u.Name != "" || u.Disputed || u.Nothing {
 		return ""
 	}
 	return "pass the content of its catalog with --catalog"

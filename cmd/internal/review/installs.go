@@ -86,8 +86,7 @@ func inNamespace(t *tree.Tree, namespace string) (*tree.Tree, string) {
 	var homeless []string
 	in := map[*manifest.Object]*manifest.Object{}
 	move := func(o *manifest.Object) *manifest.Object {
-		kind, known := olm.KindOf(o.Group(), o.Kind)
-		if o.Namespace != "" || !known || !kind.Namespaced {
+		if !Homeless(o) {
 			return o
 		}
 		if in[o] == nil {
@@ -104,6 +103,12 @@ func inNamespace(t *tree.Tree, namespace string) (*tree.Tree, string) {
 		return t, ""
 	}
 	return &out, fmt.Sprintf("without a namespace, and so in %s: %s", namespace, text.FirstOf(3, homeless))
+}
+
+// Homeless reports whether an object must have a namespace, and names none.
+func Homeless(o *manifest.Object) bool {
+	kind, known := olm.KindOf(o.Group(), o.Kind)
+	return o.Namespace == "" && known && kind.Namespaced
 }
 
 // ClustersOf returns a tree as its clusters see it; the tree itself if it has one.
