@@ -688,7 +688,7 @@ func (r *resolution) unknownCatalog(s *world.Subscription) string {
 		}
 	case i >= 0, r.Disabled(s.SourceNamespace, s.Source) != nil, r.catalogs.gone(s.SourceNamespace, s.Source):
 	case len(r.catalogs.Sources) == 0 && r.Source(s.SourceNamespace, s.Source) == nil:
-		return "there is no catalog"
+		return "no catalog is given"
 	case slices.ContainsFunc(r.hidden, resolve.Source{Name: s.Source, Namespace: s.SourceNamespace}.Same):
 		return fmt.Sprintf("the content of CatalogSource %s/%s is not known", s.SourceNamespace, s.Source) +
 			r.catalogs.where(place{v1alpha1.CatalogSourceKind, s.SourceNamespace, s.Source})

@@ -317,7 +317,7 @@ func servedTo(selector *metav1.LabelSelector, declared []declaredCatalog,
 	case len(declared)+known == 0 && catalogs.Others != nil:
 		out = append(out, extension.Source{Name: "catalog", Catalog: catalogs.Others})
 	case len(out)+known == 0 && catalogs.Others == nil:
-		return nil, contentError("there is no catalog")
+		return nil, contentError("no catalog is given")
 	}
 	return out, nil
 }

@@ -50,7 +50,7 @@ func (c Catalogs) defaults(ctx context.Context, p *olm.OperatorPolicy) (d olm.De
 	})
 	switch {
 	case len(known) == 0:
-		return d, errors.New("there is no catalog")
+		return d, errors.New("no catalog is given")
 	case len(found) == 0:
 		return d, fmt.Errorf("no catalog that is known has package %s", p.Package)
 	case len(found) > 1 && found[0].Catalog != c.Others:

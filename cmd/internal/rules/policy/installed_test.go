@@ -42,7 +42,7 @@ spec:
 `)
 	in := policy.Input{Paths: []string{"app"}, Tree: &tree.Tree{Objects: []*manifest.Object{sub}},
 		Installed: []policy.Installed{{By: sub, Name: "p.v1", Namespace: "openshift-operators", CSV: csv}},
-		Unknown:   []policy.Unknown{{By: sub, Why: "there is no catalog", Hint: "pass its catalog"}}}
+		Unknown:   []policy.Unknown{{By: sub, Why: "no catalog is given", Hint: "pass its catalog"}}}
 	list, err := policy.Builtin(policy.OperateFirst).Check(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ spec:
 		!strings.HasSuffix(got, "(see bundle/csv.yaml:7; limit it by configuration, or deploy it directly)") {
 		t.Error(got)
 	}
-	if got := found["operator-unknown"]; got != at+"the operator that it installs is not looked at: there is no catalog "+
+	if got := found["operator-unknown"]; got != at+"the operator that it installs is not looked at: no catalog is given "+
 		"(pass its catalog)" {
 		t.Error(got)
 	}
