@@ -34,8 +34,10 @@ func (r *Report) Following(format findings.Format) []any {
 	return []any{print.List{Rules: Rules(), Findings: list}}
 }
 
-// mostListed is how many groups, CSVs and ClusterExtensions a report lists one by one in text.
-const mostListed = 12
+const (
+	mostListed = 12 // groups, CSVs and ClusterExtensions that a report lists one by one in text
+	mostRows   = 40 // CSVs that have a row each; more are counted
+)
 
 // Document returns the groups and CSVs for people: in text some lines for each, otherwise two tables.
 func (r *Report) Document() *document.Document {
@@ -90,7 +92,12 @@ func (r *Report) Document() *document.Document {
 		extensions.Rows = append(extensions.Rows, document.Cells(e.Name, e.state()))
 	}
 	if len(r.Groups)+len(r.CSVs)+len(r.Extensions) > mostListed {
-		lines.Tables = []document.Table{r.states()}
+		t := r.states()
+		if n := len(csvs.Rows); 0 < n && n <= mostRows {
+			t.Columns = []document.Column{{Title: "Name", Align: true}, {Title: "Phase", Align: true}, {Title: "Reason"}}
+			t.Rows = lists.Map(csvs.Rows, func(row []document.Cell) []document.Cell { return row[:3] })
+		}
+		lines.Tables = []document.Table{t}
 	}
 	tables := document.Section{Formats: []findings.Format{findings.Markdown, findings.HTML}}
 	tables.Tables = lists.Filter([]document.Table{groups, csvs, extensions},
