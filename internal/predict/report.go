@@ -92,18 +92,23 @@ func (r *Report) Document() *document.Document {
 		extensions.Rows = append(extensions.Rows, document.Cells(e.Name, e.state()))
 	}
 	if len(r.Groups)+len(r.CSVs)+len(r.Extensions) > mostListed {
-		t := r.states()
-		if n := len(csvs.Rows); 0 < n && n <= mostRows {
-			t.Columns = []document.Column{{Title: "Name", Align: true}, {Title: "Phase", Align: true}, {Title: "Reason"}}
-			t.Rows = lists.Map(csvs.Rows, func(row []document.Cell) []document.Cell { return row[:3] })
-		}
-		lines.Tables = []document.Table{t}
+		lines.Tables = []document.Table{r.short(csvs.Rows)}
 	}
 	tables := document.Section{Formats: []findings.Format{findings.Markdown, findings.HTML}}
 	tables.Tables = lists.Filter([]document.Table{groups, csvs, extensions},
 		func(t document.Table) bool { return len(t.Rows) > 0 })
 	d.Sections = append(d.Sections, lines, tables)
 	return r.withUpgrade(r.withLimits(d))
+}
+
+// short returns the names, phases and reasons of the CSVs, of which these are the rows; of many, their states.
+func (r *Report) short(rows [][]document.Cell) document.Table {
+	t := r.states()
+	if n := len(rows); 0 < n && n <= mostRows {
+		t.Columns = []document.Column{{Title: "Name", Align: true}, t.Columns[0], t.Columns[1]}
+		t.Rows = lists.Map(rows, func(row []document.Cell) []document.Cell { return row[:3] })
+	}
+	return t
 }
 
 func (r *Report) states() document.Table {

@@ -411,8 +411,8 @@ func (s *State) For(to generate.Profile) *State {
 		switch to {
 		case generate.ProfileSubscription:
 			if why = s.catalogGone(o); o.Subscription == nil {
-				why = "no Subscription of the dump has installed it, and OLM refuses a new one for its package as long " +
-					"as the CSV is there (ConstraintsNotSatisfiable)"
+				why = "no Subscription of the dump has installed it, and OLM refuses a new one for its package as " +
+					"long as the CSV is there (ConstraintsNotSatisfiable)"
 			}
 		case generate.ProfileOLM:
 		default:
