@@ -338,7 +338,7 @@ func (x *explainer) unreadable() map[string][]string {
 
 // Shown returns what the objects of a namespace show without its catalogs: Subscriptions that wait for approval, and
 // those for the same package.
-func Shown(s *State) []findings.Finding {
+func (s *State) Shown() []findings.Finding {
 	j := &judge{result: &Result{Walk: Walk{Outcome: Unknown, states: []*State{s}}}}
 	j.shown(s)
 	return j.list

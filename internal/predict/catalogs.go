@@ -268,7 +268,7 @@ func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
 	if len(r.subs[ns]) == 0 && state.Disputed == "" {
 		r.look(state)
 		state.Disputed = r.lacking[ns]
-		r.findings = append(r.findings, resolve.Shown(state)...)
+		r.findings = append(r.findings, state.Shown()...)
 	}
 	if len(r.subs[ns]) == 0 || !r.prepare(state) {
 		return nil
