@@ -62,7 +62,7 @@ func (f Faulty) Error() string {
 	case !f.Missing:
 		return f.Err.Error()
 	case f.All:
-		return fmt.Sprintf("%v: package %s is left out", f.Err, f.Package)
+		return fmt.Sprintf("%v: OLM refuses a catalog with package %s", f.Err, f.Package)
 	}
 	of := "its package is not known"
 	if f.Package != "" {

@@ -1,9 +1,11 @@
 package predict
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -26,71 +28,74 @@ import (
 //go:embed olmv1.json
 var olmV1 []byte
 
-var crdsOfOLMv1 = sync.OnceValues(func() (map[schema.GroupKind]*crs.CRD, error) {
+var crdsOfOLMv1 = sync.OnceValues(func() ([]*manifest.Object, error) {
 	docs, err := manifest.ReadFile("olmv1.json", olmV1, manifest.Limits{})
 	if err != nil {
 		return nil, err
 	}
-	objects, err := docs[0].Objects()
-	if err != nil {
-		return nil, err
-	}
-	byName, err := crs.ByName(objects)
-	if err != nil {
-		return nil, err
-	}
-	return crs.ByKind(byName)
+	return docs[0].Objects()
 })
 
 // fits judges custom resources by their CRD in the tree, once, and objects of OLM v1 by its own. The schemas of OLM v0
 // are left out: see judgeObjects. What has no CRD, or cannot be judged, is left out.
 func (c *prediction) fits(ctx context.Context) (map[*manifest.Object]crs.Result, error) {
 	if c.fitted == nil {
-		results, err := c.judgeAll(ctx, c.objects)
-		c.fitted, c.unfitted = lists.By(results, func(r crs.Result) *manifest.Object { return r.Object }), err
-	}
-	return c.fitted, c.unfitted
-}
-
-func (c *prediction) judgeAll(ctx context.Context, objects []*manifest.Object) ([]crs.Result, error) {
-	kinds := map[schema.GroupKind]*crs.CRD{}
-	for _, d := range c.definitions() {
-		if k := d.of; k.Group != "" && k.Name != "" && k.Group != olm.Group {
-			kinds[schema.GroupKind{Group: k.Group, Kind: k.Name}] = &crs.CRD{Object: d.Object}
-		}
-	}
-	of := func(o *manifest.Object) schema.GroupKind { return schema.GroupKind{Group: o.Group(), Kind: o.Kind} }
-	for _, o := range objects {
-		if kind := of(o); o.Group() == olm.GroupV1 && kinds[kind] == nil {
+		definitions := slices.Collect(maps.Values(c.CRDs))
+		if slices.ContainsFunc(c.objects, func(o *manifest.Object) bool { return o.Group() == olm.GroupV1 }) {
 			own, err := crdsOfOLMv1()
 			if err != nil {
 				return nil, err
 			}
-			if own[kind] != nil {
-				kinds[kind] = own[kind]
-			}
+			definitions = slices.Concat(own, definitions) // those of the tree count
+		}
+		c.fitted, c.unfitted = c.judgeAll(ctx, definitions)
+	}
+	return c.fitted, c.unfitted
+}
+
+func (c *prediction) judgeAll(ctx context.Context, crds []*manifest.Object) (map[*manifest.Object]crs.Result, error) {
+	kinds := map[schema.GroupKind]*crs.CRD{}
+	for _, crd := range crds {
+		if k, _ := olm.DefinedKind(crd); k.Group != "" && k.Name != "" && k.Group != olm.Group {
+			kinds[schema.GroupKind{Group: k.Group, Kind: k.Name}] = &crs.CRD{Object: crd}
 		}
 	}
-	objects = lists.Filter(objects, func(o *manifest.Object) bool {
-		return kinds[of(o)] != nil && (o.Kind == olm.KindClusterExtension || c.options.Unchanged == nil ||
-			!c.options.Unchanged(o))
+	objects := lists.Filter(c.objects, func(o *manifest.Object) bool {
+		return kinds[schema.GroupKind{Group: o.Group(), Kind: o.Kind}] != nil &&
+			(o.Kind == olm.KindClusterExtension || c.options.Unchanged == nil || !c.options.Unchanged(o))
 	})
 	if len(objects) == 0 || c.options.Checker == nil {
-		return nil, nil
+		return map[*manifest.Object]crs.Result{}, nil
 	}
-	return crs.Check(ctx, crs.Creating{Checker: c.options.Checker}, kinds, objects)
+	results, err := crs.Check(ctx, crs.Creating{Checker: c.options.Checker}, kinds, objects)
+	return lists.By(results, func(r crs.Result) *manifest.Object { return r.Object }), err
+}
+
+// brought returns the CRDs that operators bring, and that the tree lacks.
+func (c *prediction) brought() []*manifest.Object {
+	list := slices.Clone(c.brings)
+	for _, e := range c.extensions {
+		if e.Refused == "" && e.Unknown == "" {
+			list = append(list, slices.Collect(maps.Values(olm.CRDs(e.made)))...)
+		}
+	}
+	return lists.Filter(list, func(crd *manifest.Object) bool { return c.CRDs[crd.Name] == nil })
 }
 
 // judgeFit reports custom resources that the API server refuses, or drops a field of. Where they cannot be judged, a
 // finding says so. The error is that of ctx.
 func (c *prediction) judgeFit(ctx context.Context) error {
 	results, err := c.fits(ctx)
-	if err != nil && ctx.Err() == nil {
+	brought, failed := c.judgeAll(ctx, c.brought())
+	if err = cmp.Or(err, failed); err != nil && ctx.Err() == nil {
 		c.report(ruleUnfit, findings.Warning, &manifest.Error{Msg: "custom resources are not judged: " + err.Error(),
 			Tip: manifest.HintOf(err)}, "")
 	}
 	for _, o := range c.objects {
 		r, judged := results[o]
+		if brings, ok := brought[o]; ok {
+			r, judged = brings, true
+		}
 		if !judged {
 			continue
 		}

@@ -478,10 +478,10 @@ type definition struct {
 	of olm.Kind
 }
 
-// definitions returns the CRDs by group/kind of the objects that they define.
-func (c *prediction) definitions() map[string]definition {
+// definitions returns the CRDs of the tree, and others, by group/kind of the objects that they define.
+func (c *prediction) definitions(others ...*manifest.Object) map[string]definition {
 	list := map[string]definition{}
-	for _, crd := range c.CRDs {
+	for _, crd := range append(others, slices.Collect(maps.Values(c.CRDs))...) {
 		k, _ := olm.DefinedKind(crd) // of another type than the API server takes: judgeFields says so
 		list[k.Group+"/"+k.Name] = definition{crd, k}
 	}

@@ -21,7 +21,7 @@ import (
 // judgeResources checks the custom resources of the tree against their CRDs and operators, and reports an API that
 // operators in several namespaces provide, as their roles show: the descoping plan allows one in a cluster.
 func (sim *simulation) judgeResources() {
-	defined := sim.definitions()
+	defined := sim.definitions(sim.brought()...)
 	operators := map[string]*operators{} // by name of the CRD
 	for _, x := range sim.Others {
 		d, ok := defined[x.Group()+"/"+x.Kind]

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -194,6 +195,9 @@ func (u *updating) take(ctx context.Context, one Update, operator *upgrade.Relea
 		u.csvs = slices.Insert(u.csvs[:len(u.csvs)-1], next, v) // before what follows it
 	}
 	v.plan, v.typed, v.dependency = played, operator.ClusterServiceVersion, one.Dependency
+	if one.Replaces == "" {
+		u.brings = append(u.brings, slices.Collect(maps.Values(olm.CRDs(operator.Bundle)))...)
+	}
 	if old != nil && (old.sub != nil || old.observed) {
 		v.Replaces, old.updated = one.Replaces, true
 	}

@@ -40,6 +40,7 @@ type prediction struct {
 	taken      map[string]olm.TakenName        // CRDs of the tree that no API server serves
 	dumped     map[string]bool                 // kinds of which the tree has objects of a cluster: see dumpedKinds
 	open       bool                            // what the tree lacks may be in the cluster
+	brings     []*manifest.Object              // CRDs of operators that the cluster did not have
 	fitted     map[*manifest.Object]crs.Result // custom resources that are judged; nil until one is asked about
 	unfitted   error                           // why not all of them are
 	lacking    map[string]string               // by namespace: what OLM needs there, and the tree lacks

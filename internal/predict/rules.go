@@ -193,8 +193,8 @@ var (
 	ruleInstallPlan = rule("install-plan", "an InstallPlan that does not come from a cluster",
 		"OLM creates InstallPlans from Subscriptions. One in Git installs what it lists, again and again.")
 	ruleVersion = rule("version-not-served", "a custom resource of a version that its CRD does not serve",
-		"The API server rejects it. Use a version that the CRD in the tree serves.")
-	ruleUnfit = rule("custom-resource", "a custom resource that does not fit its CRD in the tree",
+		"The API server rejects it. Use a version that the CRD serves.")
+	ruleUnfit = rule("custom-resource", "a custom resource that does not fit its CRD, of the tree or of its operator",
 		"The API server refuses it, or drops a field of it. It is a warning too if custom resources cannot be judged, "+
 			"and a note if their CRD is in another root.")
 	ruleNoOperator = rule("no-bound-operator",
