@@ -18,6 +18,9 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
+// Undeclared is what becomes of a field that no schema has: kubectl, Helm and server-side apply validate.
+const Undeclared = "an apply that validates refuses the object, else the API server drops it"
+
 // UnknownFields returns the fields of an OperatorGroup, Subscription, CatalogSource or ClusterServiceVersion that the
 // API server drops without an error, because the schema does not have them. The errors suggest the intended field. An
 // object whose apiVersion is unknown has none.
@@ -30,13 +33,11 @@ func UnknownFields(o *manifest.Object) []*manifest.Error {
 	if err != nil {
 		return nil
 	}
-	u := &unknownFields{object: o, consequence: "the API server drops it"}
+	u := &unknownFields{object: o}
 	if o.Kind == operatorsv1.OperatorGroupKind {
 		var spec operatorsv1.OperatorGroupSpec
 		_ = o.Field(&spec, "spec") // a field of a wrong type counts as absent
-		if TargetsOf(&spec).Global() {
-			u.consequence += ", so the group targets all namespaces"
-		}
+		u.global = TargetsOf(&spec).Global()
 	}
 	u.walk("metadata", value["metadata"], metadata())
 	top := maps.Clone(value)
@@ -74,9 +75,9 @@ var metadata = sync.OnceValue(func() *schema {
 })
 
 type unknownFields struct {
-	object      *manifest.Object
-	consequence string
-	found       []*manifest.Error
+	object *manifest.Object
+	global bool // a group that targets all namespaces
+	found  []*manifest.Error
 }
 
 func (u *unknownFields) walk(field string, value any, s *schema) {
@@ -101,7 +102,10 @@ func (u *unknownFields) walk(field string, value any, s *schema) {
 }
 
 func (u *unknownFields) add(field, name string, s *schema) {
-	e := u.object.Errorf(field, "unknown field: %s", u.consequence)
+	e := u.object.Errorf(field, "unknown field: %s", Undeclared)
+	if u.global && (name == "spec" || !strings.HasPrefix(field, "metadata.")) {
+		e.Msg += ", so the group targets all namespaces"
+	}
 	known := slices.Sorted(maps.Keys(s.Properties))
 	switch near := text.Nearest(name, known); {
 	case field == "metadata."+name && slices.Contains([]string{"spec", "status"}, name):

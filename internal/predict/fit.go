@@ -5,7 +5,6 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -40,7 +39,7 @@ var crdsOfOLMv1 = sync.OnceValues(func() ([]*manifest.Object, error) {
 // are left out: see judgeObjects. What has no CRD, or cannot be judged, is left out.
 func (c *prediction) fits(ctx context.Context) (map[*manifest.Object]crs.Result, error) {
 	if c.fitted == nil {
-		definitions := slices.Collect(maps.Values(c.CRDs))
+		definitions := c.crds()
 		if slices.ContainsFunc(c.objects, func(o *manifest.Object) bool { return o.Group() == olm.GroupV1 }) {
 			own, err := crdsOfOLMv1()
 			if err != nil {
@@ -76,11 +75,13 @@ func (c *prediction) brought() []*manifest.Object {
 	list := slices.Clone(c.brings)
 	for _, e := range c.extensions {
 		if e.Refused == "" && e.Unknown == "" {
-			list = append(list, slices.Collect(maps.Values(olm.CRDs(e.made)))...)
+			list = append(list, lists.Filter(e.made, isCRD)...)
 		}
 	}
 	return lists.Filter(list, func(crd *manifest.Object) bool { return c.CRDs[crd.Name] == nil })
 }
+
+func isCRD(o *manifest.Object) bool { return olm.IsCRD(o.Group(), o.Kind) }
 
 // judgeFit reports custom resources that the API server refuses, or drops a field of. Where they cannot be judged, a
 // finding says so. The error is that of ctx.
@@ -111,7 +112,7 @@ func (c *prediction) judgeFit(ctx context.Context) error {
 			}
 		}
 		for _, path := range r.Verdict.Unknown {
-			c.note(ruleUnfit, findings.Warning, r.Object, path, path+": not in the schema: the API server drops it",
+			c.note(ruleUnfit, findings.Warning, r.Object, path, path+": not in the schema: "+olm.Undeclared,
 				"CustomResourceDefinition "+r.CRD.Name+" does not have it")
 		}
 	}

@@ -478,10 +478,15 @@ type definition struct {
 	of olm.Kind
 }
 
+// crds returns the CRDs of the tree, sorted by name.
+func (c *prediction) crds() []*manifest.Object {
+	return lists.Map(lists.Keys(c.CRDs), func(name string) *manifest.Object { return c.CRDs[name] })
+}
+
 // definitions returns the CRDs of the tree, and others, by group/kind of the objects that they define.
 func (c *prediction) definitions(others ...*manifest.Object) map[string]definition {
 	list := map[string]definition{}
-	for _, crd := range append(others, slices.Collect(maps.Values(c.CRDs))...) {
+	for _, crd := range append(others, c.crds()...) {
 		k, _ := olm.DefinedKind(crd) // of another type than the API server takes: judgeFields says so
 		list[k.Group+"/"+k.Name] = definition{crd, k}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -196,7 +195,7 @@ func (u *updating) take(ctx context.Context, one Update, operator *upgrade.Relea
 	}
 	v.plan, v.typed, v.dependency = played, operator.ClusterServiceVersion, one.Dependency
 	if one.Replaces == "" {
-		u.brings = append(u.brings, slices.Collect(maps.Values(olm.CRDs(operator.Bundle)))...)
+		u.brings = append(u.brings, lists.Filter(operator.Bundle, isCRD)...)
 	}
 	if old != nil && (old.sub != nil || old.observed) {
 		v.Replaces, old.updated = one.Replaces, true

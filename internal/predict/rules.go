@@ -188,8 +188,8 @@ var (
 // All objects and files.
 var (
 	ruleUnknownField = rule("unknown-field", "a field that the schema of OLM's CRD does not have",
-		"The API server drops it without an error. A misspelled selector or targetNamespaces makes an OperatorGroup "+
-			"global. In a CSV it is only a warning, because OLM installs the rest. Source: OLM's API, crds.")
+		"An apply that validates refuses it; else the API server drops it. A misspelled selector or targetNamespaces "+
+			"makes an OperatorGroup global. In a CSV it is only a warning, because OLM installs the rest. Source: OLM's API, crds.")
 	ruleInstallPlan = rule("install-plan", "an InstallPlan that does not come from a cluster",
 		"OLM creates InstallPlans from Subscriptions. One in Git installs what it lists, again and again.")
 	ruleVersion = rule("version-not-served", "a custom resource of a version that its CRD does not serve",
