@@ -22,7 +22,7 @@ import (
 // identity compares what operators say of themselves.
 func (r *Report) identity(pairs []pair, old, now State) ([]change.Change, error) {
 	var out []change.Change
-	asking := r.asking(old, now)
+	asking, runs := r.asking(old, now), deployments(now.Objects)
 	for _, p := range pairs {
 		var list []change.Change
 		switch {
@@ -32,6 +32,9 @@ func (r *Report) identity(pairs []pair, old, now State) ([]change.Change, error)
 		case p.now == nil:
 			list = []change.Change{{Part: change.Operator, Change: change.Removed, Old: p.old.version(),
 				Severity: findings.Warning, Message: "its custom resources have no controller any more"}}
+			if p.old.runsIn(runs) {
+				list[0].Message = "its Deployments go with the CSV where that is pruned, until they are applied again"
+			}
 		default:
 			list = compareIdentity(*p.old, *p.now)
 			more, err := r.compareCSV(*p.old, *p.now)

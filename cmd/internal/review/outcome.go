@@ -161,7 +161,10 @@ func (s *Subject) follow(ctx context.Context, base *outcome, carried []Planned) 
 	}
 	s.deleted = predict.DeletedCRDs(control, h.report)
 	live := lists.By(base.report.After, h.options.key)
-	refused, err := h.options.refused(ctx, h.tree.Objects, live, (*manifest.Object).PlaceOf)
+	git := lists.By(h.git, h.options.key)
+	same := lists.Filter(base.git, func(x *manifest.Object) bool { return h.options.has(git, x) }) // OLM may write there
+	refused, err := h.options.refused(ctx, h.tree.Objects, lists.By(append(slices.Clip(base.report.After), same...),
+		h.options.key), (*manifest.Object).PlaceOf)
 	if err != nil {
 		return nil, err
 	}
