@@ -49,8 +49,10 @@ func newDeal(pairs []pair) *deal {
 				d.alone[o.Namespace] = i
 			}
 			for _, key := range o.belongings() {
-				if _, ok := d.owner[key]; !ok {
+				if of, ok := d.owner[key]; !ok {
 					d.owner[key] = i
+				} else if of != i && strings.HasPrefix(key, kindKey("")) {
+					d.owner[key] = len(pairs) // of two groups: the name of an object does not have its group
 				}
 			}
 		}
@@ -64,7 +66,7 @@ func (o *Operator) belongings() []string {
 	out := []string{o.Name, o.Namespace + "/" + o.Name, o.Namespace + "/" + cmp.Or(o.Package, o.Name)}
 	for _, c := range o.Spec.CustomResourceDefinitions.Owned {
 		_, group, _ := strings.Cut(c.Name, ".")
-		out = append(out, c.Name, groupKey(group))
+		out = append(out, c.Name, groupKey(group), kindKey(c.Kind))
 	}
 	strategy := o.Spec.InstallStrategy.StrategySpec
 	for _, d := range strategy.DeploymentSpecs {
@@ -100,6 +102,7 @@ func (o *Operator) runsIn(applied map[string]bool) bool {
 }
 
 func groupKey(group string) string { return "group " + group }
+func kindKey(kind string) string   { return "kind " + kind }
 
 // part returns the part of the operator that one of the keys belongs to, or that has a namespace alone.
 func (d *deal) part(namespace string, keys ...string) *Report {
@@ -134,7 +137,7 @@ func (d *deal) object(identity string) *Report {
 	case !inside:
 		namespace = ""
 	}
-	return d.part(namespace, name)
+	return d.part(namespace, name, kindKey(kind))
 }
 
 // dealOut appends each difference to the list that it belongs to.

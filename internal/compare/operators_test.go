@@ -83,6 +83,18 @@ data: {a: b}
 	}
 }
 
+// TestOperatorOfResource gives a custom resource to the operator of its kind, wherever it is; of a kind that two have, to none.
+func TestOperatorOfResource(t *testing.T) {
+	for want, kind := range map[string]string{"abel": "Abel", "": "Cart"} {
+		both := operatorIn("two", "boat", "1.0.0", "pods", "x:1") + strings.ReplaceAll(operatorIn("one", "abel", "1.0.0", "pods", "x:1"), "Kind", kind) +
+			strings.ReplaceAll(operatorIn("three", "cart", "1.0.0", "pods", "x:1"), "Kind", "Cart") + "\n---\n{apiVersion: abel.io/v1, kind: " + kind +
+			", metadata: {name: x, namespace: two}, spec: {field: "
+		if list := compared(t, tree(t, both+"a}}"), tree(t, both+"b}}")).Operators; len(list) != 1 || list[0].Operator != want {
+			t.Errorf("%s: %v, want one of %q", kind, list, want)
+		}
+	}
+}
+
 // TestOneOfSeveral names the operator that differs, and not how many a cluster has.
 func TestOneOfSeveral(t *testing.T) {
 	other := operatorIn("two", "boat", "1.0.0", "pods", "x:1")
