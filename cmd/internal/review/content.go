@@ -136,7 +136,7 @@ func CheckNames(values []string, objects []*manifest.Object, partial bool) (mess
 		case near != "":
 			said.Tip = "did you mean " + near + "?"
 		case len(names) > 0:
-			said.Tip = "objects name " + text.And(names)
+			said.Tip = "objects name " + text.And(names) + "; content without a name serves all of them"
 		}
 		if len(names) > 0 && (near != "" || !partial) {
 			return nil, said
