@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -65,7 +67,7 @@ func (s *State) policyOf(m Move) *olm.OperatorPolicy {
 func (j *judge) byPolicy(s *State, sub *Subscription, to string) {
 	p := sub.policy
 	name := fmt.Sprintf("%s (%s:%d)", p.Object.Identity(), p.Object.File, p.Object.Line)
-	level, hint := findings.Note, approve(sub.Name, s.Namespace)
+	level, hint := findings.Note, sub.approve(s.Namespace)
 	if sub.InstalledCSV == "" {
 		level = findings.Warning // nothing is installed
 	}
@@ -86,10 +88,18 @@ func (j *judge) byPolicy(s *State, sub *Subscription, to string) {
 	j.add(ruleApproval, level, subscriptionObject(s, sub.Name), hint, "%s %s", name, message)
 }
 
-// approve returns how an InstallPlan that the status of a Subscription names is approved.
-func approve(subscription, namespace string) string {
-	return fmt.Sprintf("approve the InstallPlan that status.installPlanRef of Subscription %[2]s names: "+
-		`kubectl -n %[1]s patch installplan "$(kubectl -n %[1]s get subscriptions.operators.coreos.com %[2]s `+
-		`-o jsonpath={.status.installPlanRef.name})" --type merge -p '{"spec":{"approved":true}}'`,
-		namespace, subscription)
+// approve returns how the InstallPlan of a Subscription is approved. The objects may have one that is done with, and
+// then OLM has yet to make the next one.
+func (s *Subscription) approve(namespace string) string {
+	which, name := "the InstallPlan that status.installPlanRef of Subscription "+s.Name+" names",
+		fmt.Sprintf(`"$(kubectl -n %s get subscriptions.operators.coreos.com %s `+
+			`-o jsonpath={.status.installPlanRef.name})"`, namespace, s.Name)
+	switch s.plan {
+	case v1alpha1.InstallPlanPhaseRequiresApproval:
+		which, name = "InstallPlan "+s.planName, s.planName
+	case v1alpha1.InstallPlanPhaseComplete, v1alpha1.InstallPlanPhaseFailed:
+		which += " when OLM has made it"
+	}
+	return fmt.Sprintf(`approve %s: kubectl -n %s patch installplan %s --type merge -p '{"spec":{"approved":true}}'`,
+		which, namespace, name)
 }

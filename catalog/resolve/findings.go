@@ -198,7 +198,7 @@ func (s *Subscription) unblock(namespace string) string {
 	case v1alpha1.InstallPlanPhaseInstalling:
 		return cmp.Or(s.hindered, "see what its InstallPlan waits for")
 	}
-	return approve(s.Name, namespace)
+	return s.approve(namespace)
 }
 
 // needsApproval reports what one approval installs, and which Subscriptions wait although their approval is Automatic.
@@ -214,11 +214,11 @@ func (j *judge) needsApproval(s *State) {
 		case to != "" && sub.policy != nil:
 			j.byPolicy(s, sub, to)
 		case sub.Manual:
-			named := j.result.Waiting.Subscriptions[0].Name // its status names the InstallPlan
-			if to != "" {
-				named = sub.Name
+			named := sub // its status names the InstallPlan
+			if to == "" {
+				named = s.find(func(o *Subscription) bool { return j.result.Waiting.Moves(o.Name) })
 			}
-			j.add(ruleApproval, findings.Note, subscriptionObject(s, sub.Name), approve(named, s.Namespace), "%s",
+			j.add(ruleApproval, findings.Note, subscriptionObject(s, sub.Name), named.approve(s.Namespace), "%s",
 				oneApproval(to, j.result.Waiting))
 		case to != "":
 			j.add(ruleShared, findings.Warning, subscriptionObject(s, sub.Name),

@@ -151,7 +151,7 @@ func (r *objectReader) subscription(v *world.Subscription) {
 		Place: catalog.Place{File: file, Line: line}, Name: v.Name, Package: v.Package, Channel: v.Channel,
 		Source: v.Source, SourceNamespace: v.SourceNamespace, StartingCSV: v.StartingCSV,
 		Manual:       v.Approval == string(v1alpha1.ApprovalManual),
-		InstalledCSV: v.InstalledCSV, CurrentCSV: v.CurrentCSV, plan: r.cluster.PlanPhase(v),
+		InstalledCSV: v.InstalledCSV, CurrentCSV: v.CurrentCSV, plan: r.cluster.PlanPhase(v), planName: v.InstallPlan,
 		hindered: r.cluster.PlanSays(v), policy: r.cluster.Managed(v.Namespace, v.Name),
 	})
 }

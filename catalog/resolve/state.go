@@ -114,8 +114,10 @@ type Subscription struct {
 	CurrentCSV   string `json:"-"`
 
 	plan     v1alpha1.InstallPlanPhase // of its InstallPlan, as far as the objects say it
-	hindered string                    // what OLM says about what hinders that
-	policy   *olm.OperatorPolicy       // that manages it; nil if there is none
+	planName string
+	planned  string              // the only CSV that it may move to: such an InstallPlan waits for approval
+	hindered string              // what OLM says about what hinders that
+	policy   *olm.OperatorPolicy // that manages it; nil if there is none
 }
 
 func (s *Subscription) from() Source { return Source{Name: s.Source, Namespace: s.SourceNamespace} }

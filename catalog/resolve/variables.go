@@ -192,7 +192,7 @@ func (b *builder) subscribe(s *Subscription) error {
 	byName := lists.Group(entries, func(e *entry) string { return e.name })
 	var ids []string
 	for _, o := range order {
-		if current != nil && !o.isUpdate(current) {
+		if current != nil && !o.isUpdate(current) || s.planned != "" && s.planned != o.name {
 			continue
 		}
 		same := byName[o.name]

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 )
@@ -84,7 +86,7 @@ func Run(ctx context.Context, s *State, o Options) (*Result, error) {
 	start := s.Clone()
 	slices.SortFunc(start.Subscriptions, func(a, b Subscription) int { return cmp.Compare(a.Name, b.Name) })
 	start.installCurrentCSVs()
-	if err := walker.walk(start, path{}); err != nil {
+	if err := walker.walk(walker.reopen(start), path{}); err != nil {
 		return nil, err
 	}
 	r := &Result{Walk: walker.walks[0]}
@@ -96,6 +98,26 @@ func Run(ctx context.Context, s *State, o Options) (*Result, error) {
 		return nil, w.converter.fault
 	}
 	return r, nil
+}
+
+// reopen returns the state before OLM has made the InstallPlans that wait for approval; s if the catalogs do not lead
+// to their CSVs.
+func (w *walker) reopen(s *State) *State {
+	next, automatic := s.Clone(), s.manual() == nil
+	for i := range next.Subscriptions {
+		sub := &next.Subscriptions[i]
+		if sub.plan == v1alpha1.InstallPlanPhaseRequiresApproval && s.Lacks(sub.CurrentCSV) {
+			sub.planned, sub.CurrentCSV = sub.CurrentCSV, sub.InstalledCSV
+			sub.Manual = sub.Manual || automatic // approval is asked for, whatever the Subscription says by now
+		}
+	}
+	waiting := lists.Filter(next.Subscriptions, func(sub Subscription) bool { return sub.planned != "" })
+	if len(waiting) == 0 || slices.ContainsFunc(waiting, func(sub Subscription) bool {
+		return !w.decide(next, next.key())[0].step.Moves(sub.Name)
+	}) {
+		return s
+	}
+	return next
 }
 
 // Clone returns a copy that is changed without the state: its Subscriptions and CSVs are others.
@@ -340,7 +362,7 @@ func (s *State) apply(step Step) (*State, Step) {
 	next.CSVs = slices.DeleteFunc(next.CSVs, func(c CSV) bool { return slices.Contains(step.Removed, c.Name) })
 	for _, m := range step.Subscriptions {
 		if sub := next.find(func(s *Subscription) bool { return s.Name == m.Name }); sub != nil {
-			sub.CurrentCSV = m.To
+			sub.CurrentCSV, sub.planned = m.To, ""
 		}
 	}
 	for _, sub := range step.NewSubscriptions {

@@ -448,8 +448,11 @@ func (sim *simulation) judgeSubscriptions() {
 				"namespace "+s.Namespace+" has no OperatorGroup: OLM installs nothing there",
 				"add one, or check its path too")
 		}
+		judged := func(p installPlan) bool {
+			return slices.ContainsFunc(p.updates, func(u Update) bool { return u.sub == s })
+		}
 		if s.InstalledCSV != "" && s.CurrentCSV != "" && sim.inNamespace(s.Namespace, s.CurrentCSV) == nil &&
-			s.CurrentCSV != s.InstalledCSV {
+			s.CurrentCSV != s.InstalledCSV && !slices.ContainsFunc(sim.plans, judged) {
 			sim.note(ruleNewer, findings.Note, s.Object, "status.currentCSV",
 				"a newer version waits: "+s.CurrentCSV+" is to follow "+s.InstalledCSV,
 				"approve its InstallPlan, or see why it fails")
