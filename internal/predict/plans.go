@@ -235,7 +235,7 @@ func (u *updating) comes(one Update, old *csv) bool {
 		return one.Replaces == ""
 	}
 	_, there := u.assumed[[2]string{u.namespace, one.Replaces}] // in the cluster, by the status of its Subscription
-	return old.sub != nil && !there || (old.observed || there) && !one.Approval
+	return old.sub != nil && !there || (old.observed || there) && (!one.Approval || u.options.Catalogs.ApproveAll)
 }
 
 // subscription returns the Subscription that OLM makes for a dependency (OLM:
