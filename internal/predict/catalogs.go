@@ -489,6 +489,14 @@ func (r *resolution) report(state *resolve.State, result *resolve.Result) {
 		}
 		r.findings = append(r.findings, f)
 	}
+	for _, s := range r.subs[state.Namespace] { // its CSV may be there, and wait for what the InstallPlan has not made
+		said := r.PlanSays(s)
+		if said != "" && !slices.ContainsFunc(result.Findings, func(f findings.Finding) bool {
+			return strings.Contains(f.Hint, said)
+		}) {
+			r.note(ruleSubscription, findings.Warning, s.Object, "status.installPlanRef", said, "")
+		}
+	}
 }
 
 // plan notes which operators OLM installs. An operator that the tree has keeps its version.
