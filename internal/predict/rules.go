@@ -136,8 +136,9 @@ var (
 		"The CSV, its namespace, its OperatorGroup or a CRD that it owns has a deletionTimestamp: the operator goes, "+
 			"or its objects do. Source: Kubernetes, staging/src/k8s.io/apiserver/pkg/registry/rest/delete.go.")
 	ruleSubscription = rule("subscription-failed", "the status of a Subscription says that OLM installs nothing for it",
-		"Nothing else is known of the Subscription: the content of its catalog is not given. It is a warning if the "+
-			"operator is there, and OLM does not update it. Source: OLM, pkg/controller/operators/catalog/operator.go.")
+		"Or that of its InstallPlan does. Without the content of its catalog, nothing else is known of the "+
+			"Subscription. It is a warning if the operator is there. Source: OLM, "+
+			"pkg/controller/operators/catalog/operator.go.")
 	ruleDisabled = rule("catalog-disabled", "a Subscription to a catalog that the OperatorHub disables",
 		"OpenShift deletes its default CatalogSources that spec.disableAllDefaultSources or spec.sources disables. "+
 			"OLM resolves nothing in the namespace. Source: OpenShift's API, config/v1/types_operatorhub.go.")
@@ -189,7 +190,8 @@ var (
 var (
 	ruleUnknownField = rule("unknown-field", "a field that the schema of OLM's CRD does not have",
 		"An apply that validates refuses it; else the API server drops it. A misspelled selector or targetNamespaces "+
-			"makes an OperatorGroup global. In a CSV it is only a warning, because OLM installs the rest. Source: OLM's API, crds.")
+			"makes an OperatorGroup global. In a CSV it is only a warning, because OLM installs the rest. Source: "+
+			"OLM's API, crds.")
 	ruleInstallPlan = rule("install-plan", "an InstallPlan that does not come from a cluster",
 		"OLM creates InstallPlans from Subscriptions. One in Git installs what it lists, again and again.")
 	ruleVersion = rule("version-not-served", "a custom resource of a version that its CRD does not serve",
