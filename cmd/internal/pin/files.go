@@ -257,6 +257,9 @@ func (m *maker) component(resources []string) ([]byte, error) {
 			targets[name] = lists.Add(targets[name], m.to(PackageOf(&n.State.Subscriptions[i]).Source))
 		}
 	}
+	for _, l := range m.left {
+		targets[l.Subscription] = lists.Add(targets[l.Subscription], Source{}) // none of the others
+	}
 	done := map[string]bool{}
 	for _, n := range m.input.Namespaces {
 		for i := range n.State.Subscriptions {
@@ -266,8 +269,8 @@ func (m *maker) component(resources []string) ([]byte, error) {
 				continue
 			}
 			of := map[string]string{"group": olm.Group, "kind": v1alpha1.SubscriptionKind, "name": name}
-			if len(targets[name]) > 1 {
-				of["namespace"] = n.State.Namespace
+			if own := n.Operators[i].Own; own != "" || len(targets[name]) > 1 {
+				of["namespace"] = cmp.Or(own, n.State.Namespace)
 			} else { // an overlay or Flux may set the namespace after the component has been built
 				done[name] = true
 			}

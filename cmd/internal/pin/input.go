@@ -82,6 +82,7 @@ type Operator struct {
 	By       string // the field of the object that says so; empty if Git says nothing
 
 	InGit  bool                // the Subscription or ClusterExtension is there, under this name
+	Own    string              // the namespace that its own file names: a patch for it finds it by this one
 	Policy *olm.OperatorPolicy // that makes the Subscription; nil if there is none
 }
 
@@ -152,7 +153,8 @@ func (m *maker) leaveUnknown(unknown []predict.Unknown, in *Input) []predict.Unk
 		return unknown
 	}
 	return slices.DeleteFunc(unknown, func(u predict.Unknown) bool {
-		o, at := operatorOf(u.Object), Locked{Namespace: cmp.Or(u.Object.Namespace, m.options.Namespace)}
+		o := operatorOf(u.Object)
+		at := Locked{Namespace: cmp.Or(u.Object.Namespace, m.options.Namespace), Subscription: o.Name}
 		path := []string{"spec", "name"}
 		if u.Object.Kind == olm.KindClusterExtension {
 			at = Locked{ClusterExtension: u.Object.Name}
@@ -191,7 +193,7 @@ func (m *maker) ofNamespace(one predict.Subscribed) (*Namespace, error) {
 			why = fmt.Sprintf("nobody says what catalog %s serves", from.Source)
 		}
 		leave, err := m.leave(o, Locked{Namespace: n.State.Namespace, Catalog: from.Source.String(),
-			Package: from.Name}, why)
+			Package: from.Name, Subscription: s.Name}, why)
 		if err != nil {
 			return nil, err
 		}
@@ -211,7 +213,12 @@ const (
 )
 
 func operatorOf(o *manifest.Object) Operator {
-	return Operator{Name: o.Name, File: o.File, Line: o.Line, Object: o.Identity(), InGit: true}
+	out := Operator{Name: o.Name, File: o.File, Line: o.Line, Object: o.Identity(), InGit: true}
+	if at := o.SetBy("metadata.namespace"); at.Patch == nil && at.File == o.File {
+		v, _ := o.Get("metadata", "namespace")
+		out.Own, _ = v.(string)
+	}
+	return out
 }
 
 // original makes the Subscriptions of pinned catalogs ask for their sources, and leaves the pinned catalogs out. One
@@ -304,6 +311,7 @@ func (m *maker) fromConfig(ctx context.Context) (*Input, error) {
 			from := m.old.Original(sourceAt(b, places.OfOLMv1(p)))
 			same := m.restore(p, b, from, read)
 			op, err := ofPlace(p, b, c.ProfileOf(b))
+			op.Own = c.Groups[group].Namespace
 			at := Locked{Namespace: n.State.Namespace, Catalog: from.String(), Package: b.Package}
 			if p.Package != nil {
 				at.Package = p.Package.Name
