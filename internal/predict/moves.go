@@ -34,15 +34,18 @@ type Move struct {
 	Approval bool             // somebody approves its InstallPlans
 	Cluster  string           // for the caller
 
+	Said []findings.Finding // why OLM does not complete its InstallPlan
+
 	Old, New     *Install   // of OLM v0; Old is nil if From is empty, or in neither content
 	OldV1, NewV1 *Extension // of OLM v1; OldV1 is nil if no catalog has it
 }
 
 // Moves predicts how the operators of a tree move if the content of its catalogs changes. They come to rest with the
-// older content first. Every InstallPlan counts as approved. An error is that of ctx, or of a catalog that cannot be
-// read again.
-func Moves(ctx context.Context, t *tree.Tree, namespace string, older, newer Catalogs) (*Movement, error) {
-	c := clusterOf(ctx, t, Options{Namespace: namespace, Catalogs: older})
+// older content, that of o, first. Every InstallPlan counts as approved. An error is that of ctx, or of a catalog that
+// cannot be read again.
+func Moves(ctx context.Context, t *tree.Tree, o Options, newer Catalogs) (*Movement, error) {
+	older := o.Catalogs
+	c := clusterOf(ctx, t, Options{Namespace: o.Namespace, Catalogs: older})
 	read := resolve.Of(c.World)
 	m := &movement{was: c.resolution(read, older), newer: newer}
 	m.Unknown = append(m.Unknown, c.unknown...)
@@ -57,9 +60,21 @@ func Moves(ctx context.Context, t *tree.Tree, namespace string, older, newer Cat
 			return nil, err
 		}
 	}
-	report, err := Check(ctx, t, Options{Namespace: namespace, Catalogs: older})
+	report, err := Check(ctx, t, Options{Namespace: o.Namespace, Catalogs: older})
 	if err != nil {
 		return nil, err
+	}
+	if o.Catalogs = newer; len(m.Moves) > 0 {
+		o.Catalogs.ApproveAll = true
+		played, err := Check(ctx, t, o)
+		if err != nil {
+			return nil, err
+		}
+		for i := range m.Moves {
+			m.Moves[i].Said = lists.Filter(played.Findings, func(f findings.Finding) bool {
+				return f.Rule == rulePlanFails.ID && f.Object == m.Moves[i].Object.Identity()
+			})
+		}
 	}
 	for _, move := range m.Moves {
 		if move.New.Group = report.GroupOf(move.New.Namespace); move.Old != nil {
@@ -93,7 +108,7 @@ func (m *movement) namespace(ctx context.Context, state *resolve.State) error {
 	}
 	m.Assumed = m.Assumed || len(rest.Steps) > 0
 	start := rest.End()
-	m.Operators += len(start.CSVs)
+	m.Operators += lists.Count(start.CSVs, func(c resolve.CSV) bool { return !c.Copied })
 	m.is.look(start)
 	m.is.defaultChannels(ctx, start, m.newer)
 	result, err := resolve.Run(ctx, start, all)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -60,7 +61,8 @@ func MovesOf(ctx context.Context, t *tree.Tree, o TreeOptions, newer predict.Cat
 		if len(parts) > 1 {
 			cluster = part.Roots[0].Name
 		}
-		found, err := predict.Moves(ctx, part, o.Namespace, o.Catalogs, newer)
+		found, err := predict.Moves(ctx, part, predict.Options{Namespace: o.Namespace, Catalogs: o.Catalogs,
+			Checker: o.Checker, API: o.API, Bundles: &catalog.Options{Source: o.Source}}, newer)
 		if err != nil {
 			return nil, err
 		}
@@ -133,6 +135,7 @@ func reviewOf(ctx context.Context, m predict.Move, o TreeOptions, in compare.Opt
 		after, err = now.subject(ctx, o)
 	}
 	if err == nil {
+		after.said = m.Said
 		if old == nil {
 			after.Note = "OLM installs it anew: everything is new"
 		}
