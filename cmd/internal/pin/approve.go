@@ -85,7 +85,8 @@ func (m *maker) approved(o *Operator, locked *Locked, p *catalog.Package) (strin
 	case o.Approved != "":
 		return o.Approved, nil
 	case locked == nil:
-		return m.wanted(p)
+		release, err := m.wanted(p)
+		return cmp.Or(release, o.installed), err
 	}
 	return m.upgraded(locked, p)
 }

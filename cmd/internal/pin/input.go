@@ -82,8 +82,10 @@ type Operator struct {
 	By       string // the field of the object that says so; empty if Git says nothing
 
 	InGit  bool                // the Subscription or ClusterExtension is there, under this name
-	Own    string              // the namespace that its own file names: a patch for it finds it by this one
 	Policy *olm.OperatorPolicy // that makes the Subscription; nil if there is none
+	Own    string              // the namespace that its own file names: a patch for it finds it by this one
+
+	installed string // newer than startingCSV, which OLM reads no more: approved, unless an upgrade is asked for
 }
 
 const pinsOthers = "--package pins others alone"
@@ -274,7 +276,11 @@ func ofSubscription(s *resolve.Subscription, by predict.Subscriber, state *resol
 			return &o, nil
 		}
 	}
-	if s.StartingCSV != "" {
+	switch p := content(state, PackageOf(s)); {
+	case p != nil && p.Bundle(s.StartingCSV) != nil && p.Bundle(s.InstalledCSV) != nil &&
+		compareVersions(p, s.InstalledCSV, s.StartingCSV) > 0:
+		o.installed = s.InstalledCSV
+	case s.StartingCSV != "":
 		o.Approved, o.By = s.StartingCSV, fieldStartingCSV
 	}
 	return &o, nil
