@@ -345,7 +345,11 @@ func (d *declarer) source(v *bundleView, o *Operator) {
 		v.Comments = append(v.Comments, oneLine(fmt.Sprintf("kubectl port-forward -n %s service/%s 50051, and",
 			s.Spec.CatalogSourceNamespace, s.Spec.CatalogSource)), oneLine(fmt.Sprintf("grpcurl -plaintext -d "+
 			"'{\"pkgName\": %q, \"channelName\": %q, \"csvName\": %q}' localhost:50051 api.Registry/GetBundle: "+
-			"bundlePath;", o.Package, s.Spec.Channel, o.CSV.Name)))
+			"bundlePath;", o.Package, cmp.Or(s.Spec.Channel, "CHANNEL"), o.CSV.Name)))
+		if s.Spec.Channel == "" {
+			v.Comments = append(v.Comments, oneLine(fmt.Sprintf("CHANNEL is defaultChannelName in: grpcurl -plaintext "+
+				"-d '{\"name\": %q}' localhost:50051 api.Registry/GetPackage;", o.Package)))
+		}
 	}
 	v.Comments = append(v.Comments, fmt.Sprintf("or ask the maker of %s; write oci://IMAGE@sha256:... or put the "+
 		"bundle there.", o.CSV.Name))

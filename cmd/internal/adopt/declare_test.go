@@ -153,6 +153,8 @@ func TestDeclare(t *testing.T) {
 		{"an unknown image", ferry(), "write oci://IMAGE@sha256:... or put the bundle there.", all},
 		{"an unknown image of a catalog", ready, "# opm render quay.io/cat | jq", all},
 		{"an unknown image of a catalog without image", append(ferry(), item("CatalogSource", "olm/cat", `spec: {sourceType: grpc, address: x}`)), `"csvName": "ferry.v1.0.0"}' localhost:50051 api.Registry/GetBundle`, all},
+		{"a channel to ask for", append(ferry(), item("CatalogSource", "olm/cat", `spec: {sourceType: grpc, address: x}`)), `-d '{"name": "ferry"}' localhost:50051 api.Registry/GetPackage`, all},
+		{"no channel that the registry refuses", append(ferry(), item("CatalogSource", "olm/cat", `spec: {sourceType: grpc, address: x}`)), `"channelName": ""`, nil},
 		{"an image by digest", plan("quay.io/f@sha256:0123"), "- source: oci://quay.io/f@sha256:0123\n", all},
 		{"where the image is from", plan("quay.io/f@sha256:0123"), "# The image is in status.bundleLookups of InstallPlan harbour/install.\n", all},
 		{"a digest does not move", plan("quay.io/f@sha256:0123"), "A tag can be moved", nil},
