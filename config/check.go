@@ -252,6 +252,7 @@ func (c *Config) checkKube(all []*loaded, objects []generate.Shared) error {
 func (c *Config) checkUses() error {
 	var everywhere []generate.Profile
 	var certs []Certs
+	var unused []*manifest.Error
 	groups, _ := c.document["groups"].([]any)
 	for i, g := range c.Groups {
 		var profiles []generate.Profile
@@ -262,17 +263,18 @@ func (c *Config) checkUses() error {
 			certs = append(certs, settings.Certs)
 			profiles = append(profiles, settings.Profile)
 			fields, _ := bundles[j].(map[string]any)
-			if err := c.checkUsed(fields, bundleFields, at(i, j, ""), settings.Profile); err != nil {
-				return err
-			}
+			unused = append(unused, c.unused(fields, bundleFields, at(i, j, ""), settings.Profile)...)
 		}
-		if err := c.checkUsed(document, without(groupFields, "bundles"), at(i, -1, ""), profiles...); err != nil {
-			return err
-		}
+		unused = append(unused, c.unused(document, without(groupFields, "bundles"), at(i, -1, ""), profiles...)...)
 		everywhere = append(everywhere, profiles...)
 	}
-	if err := c.checkUsed(c.document, without(declared, "groups"), "", everywhere...); err != nil {
-		return err
+	unused = append(unused, c.unused(c.document, without(declared, "groups"), "", everywhere...)...)
+	if len(unused) > 1 {
+		unused[0].Tip += "; the same goes for " + text.FirstOf(5, lists.Map(unused[1:],
+			func(e *manifest.Error) string { return e.Field }))
+	}
+	if len(unused) > 0 {
+		return unused[0]
 	}
 	return c.checkDefaultCerts(everywhere, certs)
 }
@@ -281,20 +283,26 @@ func without(options []Option, name string) []Option {
 	return slices.DeleteFunc(slices.Clone(options), func(o Option) bool { return o.Name == name })
 }
 
-func (c *Config) checkUsed(document map[string]any, options []Option, place string,
-	profiles ...generate.Profile) error {
-	return visit(document, options, place, func(path string, o Option, value any) error {
+// unused returns an error for each outermost field that no profile uses.
+func (c *Config) unused(document map[string]any, options []Option, place string,
+	profiles ...generate.Profile) (list []*manifest.Error) {
+	last := ""
+	_ = visit(document, options, place, func(path string, o Option, value any) error {
 		isSet := value != nil && value != false // in a file; a flag that is given is always set
 		if c.flags() {
 			isSet = c.given[path]
 		}
-		if slices.ContainsFunc(profiles, o.Uses) || !isSet {
+		inside := strings.HasPrefix(path, last+".") || strings.HasPrefix(path, last+"[")
+		if slices.ContainsFunc(profiles, o.Uses) || !isSet || inside {
 			return nil
 		}
+		last = path
 		given := lists.Filter(generate.Profiles, func(p generate.Profile) bool { return slices.Contains(profiles, p) })
-		return c.errorf(path, "leave it out: it is for profile "+text.Or(o.Profiles), "has no effect with profile %s",
-			text.Or(given))
+		list = append(list, c.errorf(path, "leave it out: it is for profile "+text.Or(o.Profiles),
+			"has no effect with profile %s", text.Or(given)))
+		return nil
 	})
+	return list
 }
 
 // checkDefaultCerts refuses certificate settings in the defaults that no bundle uses, with its profile and provider.

@@ -126,10 +126,13 @@ func (o Options) CheckDescoped() error {
 		if d.BindAll {
 			other = option.BindAll
 		}
-		return refuseOption(option.OperatorGroup,
-			"leave out the name of the group, or where else the operator is bound",
+		group, tip := []manifest.Option{option.OperatorGroup}, "leave out the name of the group"
+		if len(o.TargetNamespaces) > 0 {
+			group, tip = append(group, option.TargetNamespaces), tip+" and its target namespaces"
+		}
+		return refuseOption(group[len(group)-1], tip+", or where else the operator is bound",
 			"the namespaces of OperatorGroup %q decide where the operator is bound", o.OperatorGroup).
-			with(option.OperatorGroup, other)
+			with(append(group, other)...)
 	case d.BindNone && (d.binds() || grouped):
 		return refuseOption(option.BindNone, "leave it out", "another option says where the operator is bound")
 	case d.BindCluster && (d.BindAll || grouped && len(o.TargetNamespaces) == 0):
