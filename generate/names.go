@@ -26,6 +26,7 @@ type names struct {
 	namespace string
 	base      string // the CSV's name without its version
 	group     string // the OperatorGroup
+	taken     bool   // the stable names of its ClusterRoles
 	profile   Profile
 	partOf    string // the package
 
@@ -42,6 +43,7 @@ func newNames(b *bundle.Bundle, csv *v1alpha1.ClusterServiceVersion, o Options, 
 	if n.olm() {
 		return n
 	}
+	n.taken = o.Shown && (IsDefaultRole(n.group) || shippedGroupRole(b, n.group) != "")
 	for _, x := range b.Others {
 		switch {
 		case install.GroupOf(x) != rbacv1.GroupName:
@@ -106,7 +108,7 @@ func (n names) recommended(application string) views.Ownership {
 // groupRole names an OperatorGroup's ClusterRole: <group>-admin, as in the OperatorGroup design document, or OLM's
 // hashed name.
 func (n names) groupRole(suffix string) string {
-	if n.olm() {
+	if n.olm() || n.taken {
 		return GroupRoleName(n.namespace, n.group, suffix)
 	}
 	return n.group + "-" + suffix

@@ -118,6 +118,12 @@ func TestGroupRoleThatIsTaken(t *testing.T) {
 	}
 	_, err := Render(b, Options{OperatorGroup: "memcached"})
 	checkRefused(t, err, `OperatorGroup name "memcached" would overwrite the bundle's own ClusterRole memcached-admin`)
+	for _, group := range []string{"memcached", "cluster"} { // of the bundle, and of Kubernetes
+		o := Options{Profile: ProfileOLM, Namespace: "operators", OperatorGroup: group, Shown: true}
+		if rendered(t, b, o)["ClusterRole "+GroupRoleName("operators", group, "admin")] == nil {
+			t.Errorf("what is shown of group %s has no role with OLM's name", group)
+		}
+	}
 }
 
 // Stable names are those of any other version of the operator; OLM's are not.

@@ -123,6 +123,8 @@ type Options struct {
 	Replaces               *string           // the catalog's; OLM writes it into the CSV
 	// The operator is in a cluster already, where OLM has written its CSV.
 	Installed bool
+	// What OLM makes is shown and not applied: a ClusterRole of the group has OLM's name if the stable one is taken.
+	Shown bool
 	// of an OperatorGroup that exists: webhooks select its namespaces by the label that OLM gives them
 	GroupUID string
 	// names of existing webhook configurations, by generateName; default: a name like OLM's
@@ -179,7 +181,7 @@ func (o Options) complete(b *bundle.Bundle) (Options, error) {
 	); err != nil {
 		return o, err
 	}
-	if role := shippedGroupRole(b, o.OperatorGroup); o.hasGroup() && o.Names == NamesStable && role != "" {
+	if role := shippedGroupRole(b, o.OperatorGroup); o.hasGroup() && o.Names == NamesStable && role != "" && !o.Shown {
 		return o, refuseOption(option.OperatorGroup, "give another name",
 			"OperatorGroup name %q would overwrite the bundle's own ClusterRole %s", o.OperatorGroup, role)
 	}
@@ -268,7 +270,7 @@ func (o Options) checkGroupName() error {
 			"OperatorGroup name %q is longer than %d characters: OLM then silently makes no roles", o.OperatorGroup,
 			validation.LabelValueMaxLength)
 	}
-	if o.Names == NamesStable && IsDefaultRole(o.OperatorGroup) {
+	if o.Names == NamesStable && IsDefaultRole(o.OperatorGroup) && !o.Shown {
 		return refuseOption(option.OperatorGroup, "give another name",
 			"OperatorGroup name %q would overwrite the default ClusterRole %[1]s-admin", o.OperatorGroup)
 	}

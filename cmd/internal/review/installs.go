@@ -391,7 +391,7 @@ func (h Planned) Render(ctx context.Context, so source.Options) (*Installed, err
 		return nil, err
 	}
 	options := h.options
-	options.Properties = opened.Properties
+	options.Properties, options.Shown = opened.Properties, true
 	if opened.Entry != nil {
 		options.Replaces = &opened.Entry.Replaces
 	}
