@@ -124,7 +124,7 @@ func (c *Config) Shown() *Config {
 			b := &list[j]
 			switch b.withDefaults(c.Defaults).Profile {
 			case generate.ProfileSubscription:
-				b.Profile = generate.ProfileOLM
+				b.Profile, b.Certs.Provider = generate.ProfileOLM, cmp.Or(b.Certs.Provider, generate.CertsOLM)
 			case generate.ProfileClusterExtension:
 				b.Profile = generate.ProfileOLMv1
 			default:

@@ -317,12 +317,11 @@ func (h Planned) String() string {
 	return out
 }
 
-// ofSubscription returns what OLM v0 installs. An operator that serves needs certificates, which have no part in a
-// review.
+// ofSubscription returns what OLM v0 installs.
 func ofSubscription(i predict.Install) Planned {
 	h := Planned{Object: i.Subscription, Name: i.Name, Catalog: i.Catalog, Choice: i.Choice, dependency: i.Dependency,
 		Namespace: i.Namespace, options: generate.Options{Profile: generate.ProfileOLM, Namespace: i.Namespace,
-			Certs: generate.CertsManager, OperatorGroup: cmp.Or(i.Group.Name, i.Namespace)}}
+			Certs: generate.CertsOLM, OperatorGroup: cmp.Or(i.Group.Name, i.Namespace)}}
 	if i.Group.Unknown != "" {
 		h.err = fmt.Errorf("the target namespaces of OperatorGroup %s/%s are not known: %s", i.Group.Namespace,
 			i.Group.Name, i.Group.Unknown)
