@@ -58,8 +58,12 @@ var Triggers = []struct {
 	{Incompatible, "by its catalog, NEW is not for the release of OpenShift, and OLD is"},
 }
 
-// Meets reports whether a report has a difference that a trigger is about.
+// Meets reports whether a report has a difference that a trigger is about. One of an operator that is not known, and
+// that is new or changes, may be any but a word of OLM's.
 func (r *Report) Meets(t Trigger) bool {
+	if t != OLMRefuses && slices.ContainsFunc(r.Unresolved, func(u Unresolved) bool { return u.Changed }) {
+		return true
+	}
 	changed := func(part change.Part, is func(change.Change) bool) bool {
 		return slices.ContainsFunc(slices.Concat(r.Workloads, r.Identity), func(c change.Change) bool {
 			return c.Part == part && is(c)
