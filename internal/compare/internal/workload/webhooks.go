@@ -234,20 +234,22 @@ func requestNames(list []request) string {
 	return strings.Join(out, "; ")
 }
 
-// seriousReason returns what is worth a warning in what a webhook sees.
+// seriousReason returns what is worth a warning in what a webhook sees. Secrets and pods are of the core group, and have
+// a namespace.
 func seriousReason(list []request) string {
-	for _, s := range list {
-		switch {
-		case s.group == "*" || s.resource == "*/*" || s.resource == "*" && s.group == "":
-			return "it sees every object of the core group, Secrets among them"
-		case s.group == "" && s.resource == "secrets":
-			return "it sees Secrets"
-		}
+	core := lists.Filter(list, func(s request) bool {
+		return (s.group == "" || s.group == "*") && s.scope != "Cluster"
+	})
+	sees := func(resources ...string) bool {
+		return slices.ContainsFunc(core, func(s request) bool { return slices.Contains(resources, s.resource) })
 	}
-	for _, s := range list {
-		if s.group == "" && strings.HasPrefix(s.resource, "pods") {
-			return "it sees pods"
-		}
+	switch {
+	case sees("*", "*/*"):
+		return "it sees every object of the core group, Secrets among them"
+	case sees("secrets", "secrets/*"):
+		return "it sees Secrets"
+	case slices.ContainsFunc(core, func(s request) bool { return strings.HasPrefix(s.resource, "pods") }):
+		return "it sees pods"
 	}
 	if slices.ContainsFunc(list, func(s request) bool { return s.operation == "*" }) {
 		return "it sees all operations, DELETE and CONNECT among them"
