@@ -266,6 +266,13 @@ func (u *treeUpdater) change(p *predict.Pin, o *Operator, taken []resolve.PathSt
 		o.Status, o.Reason = Left, fmt.Sprintf("%s has a template for %s: change what fills it", at.File, e.Field)
 		return nil
 	}
+	if e.Patch != nil && e.Patch.Doc == manifest.Nowhere {
+		data, _ := u.options.Read(at.File) // that it cannot be read is said of its other values
+		lines := strings.Split(string(data), "\n")
+		o.Status, o.Reason = Left, fmt.Sprintf("a variable or several texts make %s: change it by hand: %s",
+			e.Field, strings.TrimSpace(lines[min(max(at.Line, 1), len(lines))-1]))
+		return nil
+	}
 	if len(taken) > 0 {
 		u.plan.Moves = append(u.plan.Moves, p.MoveBy(len(taken)))
 	}
