@@ -426,12 +426,15 @@ func (sim *simulation) judgeConversions() {
 		} else if !named && !dumped {
 			continue
 		}
-		hint := "name the Service that serves it"
+		hint, why := "name the Service that serves it", "which is not there"
+		if namespace == "default" && name == "kubernetes" { // a cluster has it, whatever the tree has
+			why = "which is the API server itself"
+		}
 		if named {
 			hint = fmt.Sprintf("Service %s is in namespace %s", name, elsewhere)
 		}
-		sim.note(upgrade.RuleConversion, findings.Warning, at, field, fmt.Sprintf("%s at Service %s/%s, which is not "+
-			"there: requests for a version other than the stored one fail", what, namespace, name), hint)
+		sim.note(upgrade.RuleConversion, findings.Warning, at, field, fmt.Sprintf("%s at Service %s/%s, %s: requests "+
+			"for a version other than the stored one fail", what, namespace, name, why), hint)
 	}
 }
 
