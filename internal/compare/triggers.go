@@ -61,9 +61,11 @@ var Triggers = []struct {
 // Meets reports whether a report has a difference that a trigger is about. One of an operator that is not known, and
 // that is new or changes, may be any but a word of OLM's.
 func (r *Report) Meets(t Trigger) bool {
-	if t != OLMRefuses && slices.ContainsFunc(r.Unresolved, func(u Unresolved) bool { return u.Changed }) {
-		return true
-	}
+	return r.differs(t) ||
+		t != OLMRefuses && slices.ContainsFunc(r.Unresolved, func(u Unresolved) bool { return u.Changed })
+}
+
+func (r *Report) differs(t Trigger) bool {
 	changed := func(part change.Part, is func(change.Change) bool) bool {
 		return slices.ContainsFunc(slices.Concat(r.Workloads, r.Identity), func(c change.Change) bool {
 			return c.Part == part && is(c)

@@ -234,8 +234,8 @@ func requestNames(list []request) string {
 	return strings.Join(out, "; ")
 }
 
-// seriousReason returns what is worth a warning in what a webhook sees. Secrets and pods are of the core group, and have
-// a namespace.
+// seriousReason returns what is worth a warning in what a webhook sees. Secrets and pods are of the core group, in
+// namespaces.
 func seriousReason(list []request) string {
 	core := lists.Filter(list, func(s request) bool {
 		return (s.group == "" || s.group == "*") && s.scope != "Cluster"
