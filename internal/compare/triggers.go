@@ -58,14 +58,8 @@ var Triggers = []struct {
 	{Incompatible, "by its catalog, NEW is not for the release of OpenShift, and OLD is"},
 }
 
-// Meets reports whether a report has a difference that a trigger is about. One of an operator that is not known, and
-// that is new or changes, may be any but a word of OLM's.
+// Meets reports whether a report has a difference that a trigger is about.
 func (r *Report) Meets(t Trigger) bool {
-	return r.differs(t) ||
-		t != OLMRefuses && slices.ContainsFunc(r.Unresolved, func(u Unresolved) bool { return u.Changed })
-}
-
-func (r *Report) differs(t Trigger) bool {
 	changed := func(part change.Part, is func(change.Change) bool) bool {
 		return slices.ContainsFunc(slices.Concat(r.Workloads, r.Identity), func(c change.Change) bool {
 			return c.Part == part && is(c)
