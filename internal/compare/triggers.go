@@ -30,6 +30,7 @@ const (
 	WebhooksChanged   Trigger = "webhooks-changed"
 	APIRemoved        Trigger = "api-removed"
 	OLMRefuses        Trigger = "olm-refuses"
+	OperatorUnknown   Trigger = ruleUnresolved
 	SupportEnded      Trigger = "support-ended"
 	Incompatible      Trigger = "incompatible"
 )
@@ -54,6 +55,7 @@ var Triggers = []struct {
 	{WebhooksChanged, "an admission webhook is new, gone or changed"},
 	{APIRemoved, "an operator does not provide an API any more"},
 	{OLMRefuses, "OLM would refuse the upgrade, or an operator would fail"},
+	{OperatorUnknown, "what asks for an operator is new or changes, and nobody knows which OLM would install"},
 	{SupportEnded, "by its catalog, the support of NEW has ended on the date, and not that of OLD"},
 	{Incompatible, "by its catalog, NEW is not for the release of OpenShift, and OLD is"},
 }
@@ -101,6 +103,8 @@ func (r *Report) Meets(t Trigger) bool {
 		return changed(change.Provided, func(c change.Change) bool { return c.Change == change.Removed })
 	case OLMRefuses:
 		return slices.ContainsFunc(r.OLM, refuses)
+	case OperatorUnknown:
+		return slices.ContainsFunc(r.Unresolved, func(u Unresolved) bool { return u.Changed })
 	case SupportEnded, Incompatible:
 		return slices.ContainsFunc(r.OLM, func(c Consequence) bool {
 			return c.Rule == fit.Prefix+string(t) && c.Severity != findings.Info

@@ -162,7 +162,8 @@ func (s *Subject) follow(ctx context.Context, base *outcome, carried []Planned) 
 	s.deleted = predict.DeletedCRDs(control, h.report)
 	live := lists.By(base.report.After, h.options.key)
 	git := lists.By(h.git, h.options.key)
-	same := lists.Filter(base.git, func(x *manifest.Object) bool { return h.options.has(git, x) }) // OLM may write there
+	// OLM may have written into what both have
+	same := lists.Filter(base.git, func(x *manifest.Object) bool { return h.options.has(git, x) })
 	refused, err := h.options.refused(ctx, h.tree.Objects, lists.By(append(slices.Clip(base.report.After), same...),
 		h.options.key), (*manifest.Object).PlaceOf)
 	if err != nil {

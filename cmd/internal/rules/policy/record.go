@@ -30,8 +30,8 @@ var ownRules = []Rule{
 	{ID: ruleUnknownField, Level: findings.Error,
 		Text: "OLM's objects have only fields that the schemas of its CRDs have",
 		Help: "An apply that validates refuses it; else the API server drops it. A misspelled selector or " +
-			"targetNamespaces makes an OperatorGroup global. In a ClusterServiceVersion it is a warning, because OLM installs the " +
-			"rest."},
+			"targetNamespaces makes an OperatorGroup global. In a ClusterServiceVersion it is a warning, because OLM " +
+			"installs the rest."},
 	{ID: ruleDuplicate, Level: findings.Error, Text: "no two different objects have the same name",
 		Help: "In one root the last one counts, which is a warning. Between two roots of a cluster neither does."},
 	{ID: ruleUnknown, Level: findings.Note, Text: "every operator that OLM installs is looked at",
