@@ -62,7 +62,7 @@ func TestExampleDiffAction(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := filepath.Join(temp, "log")
-	values := strings.NewReplacer("${{ github.event.pull_request.base.sha }}", base, "${{ inputs.path }}", "bundle", "${{ inputs.fail-on }}", "crd-breaking",
+	values := strings.NewReplacer("${{ github.event.pull_request.base.sha }}", base, "${{ inputs.path }}", "bundle", "${{ inputs.fail-on }}", "crd-breaking", "${{ inputs.arguments }}", "--offline",
 		"${{ github.event.pull_request.number }}", "12", "${{ github.token }}", "secret")
 	all := func() {
 		t.Helper()
