@@ -62,7 +62,7 @@ func MovesOf(ctx context.Context, t *tree.Tree, o TreeOptions, newer predict.Cat
 			cluster = part.Roots[0].Name
 		}
 		found, err := predict.Moves(ctx, part, predict.Options{Namespace: o.Namespace, Catalogs: o.Catalogs,
-			Checker: o.Checker, API: o.API, Bundles: &catalog.Options{Source: o.Source}}, newer)
+			Checker: o.Checker, API: o.API, Target: o.Target, Bundles: &catalog.Options{Source: o.Source}}, newer)
 		if err != nil {
 			return nil, err
 		}
