@@ -55,7 +55,11 @@ func (p *Package) Installed(which string) (name string, version *semver.Version,
 	is := func(name string, v *semver.Version) bool {
 		return name == which || v != nil && parseErr == nil && v.String() == strings.TrimPrefix(which, "v")
 	}
-	for _, b := range p.Bundles {
+	bundles := p.Bundles
+	if b := p.Bundle(which); b != nil && parseErr != nil { // no other has this name
+		bundles = []*Bundle{b}
+	}
+	for _, b := range bundles {
 		if v, ok := b.Version(); ok && is(b.Name, &v) {
 			return b.Name, &v, nil
 		}
