@@ -112,9 +112,11 @@ func (w *walker) reopen(s *State) *State {
 		}
 	}
 	waiting := lists.Filter(next.Subscriptions, func(sub Subscription) bool { return sub.planned != "" })
-	if len(waiting) == 0 || slices.ContainsFunc(waiting, func(sub Subscription) bool {
-		return !w.decide(next, next.key())[0].step.Moves(sub.Name)
-	}) {
+	if len(waiting) == 0 {
+		return s
+	}
+	step := w.decide(next, next.key())[0].step
+	if slices.ContainsFunc(waiting, func(sub Subscription) bool { return !step.Moves(sub.Name) }) {
 		return s
 	}
 	return next

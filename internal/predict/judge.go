@@ -24,6 +24,7 @@ import (
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/internal/predict/upgrade"
 	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -441,6 +442,12 @@ func (sim *simulation) judgeTargets(g *group) {
 
 // judgeSubscriptions reports Subscriptions that OLM installs nothing for.
 func (sim *simulation) judgeSubscriptions() {
+	judged := map[*world.Subscription]bool{} // by the update
+	for _, p := range sim.plans {
+		for _, u := range p.updates {
+			judged[u.sub] = true
+		}
+	}
 	for _, s := range sim.Subscriptions {
 		// a CSV without group is an error of its own
 		if len(sim.groupsIn[s.Namespace])+len(sim.csvsIn[s.Namespace]) == 0 && sim.lacking[s.Namespace] == "" {
@@ -448,11 +455,8 @@ func (sim *simulation) judgeSubscriptions() {
 				"namespace "+s.Namespace+" has no OperatorGroup: OLM installs nothing there",
 				"add one, or check its path too")
 		}
-		judged := func(p installPlan) bool {
-			return slices.ContainsFunc(p.updates, func(u Update) bool { return u.sub == s })
-		}
 		if s.InstalledCSV != "" && s.CurrentCSV != "" && sim.inNamespace(s.Namespace, s.CurrentCSV) == nil &&
-			s.CurrentCSV != s.InstalledCSV && !slices.ContainsFunc(sim.plans, judged) {
+			s.CurrentCSV != s.InstalledCSV && !judged[s] {
 			sim.note(ruleNewer, findings.Note, s.Object, "status.currentCSV",
 				"a newer version waits: "+s.CurrentCSV+" is to follow "+s.InstalledCSV,
 				"approve its InstallPlan, or see why it fails")

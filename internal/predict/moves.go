@@ -70,10 +70,9 @@ func Moves(ctx context.Context, t *tree.Tree, o Options, newer Catalogs) (*Movem
 		if err != nil {
 			return nil, err
 		}
+		said := lists.Group(played.Findings, func(f findings.Finding) [2]string { return [2]string{f.Rule, f.Object} })
 		for i := range m.Moves {
-			m.Moves[i].Said = lists.Filter(played.Findings, func(f findings.Finding) bool {
-				return f.Rule == rulePlanFails.ID && f.Object == m.Moves[i].Object.Identity()
-			})
+			m.Moves[i].Said = said[[2]string{rulePlanFails.ID, m.Moves[i].Object.Identity()}]
 		}
 	}
 	for _, move := range m.Moves {

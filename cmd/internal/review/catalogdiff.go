@@ -204,10 +204,11 @@ func (d *CatalogDiff) reviews() *compare.Reports {
 // Following returns the reviews.
 func (d *CatalogDiff) Following(findings.Format) (list []any) {
 	for _, c := range d.reviews().Clusters {
+		r := *c.Report
 		if c.Names[0] != "" {
-			c.Report.Notes = append(c.Report.Notes, "in "+text.FirstOf(6, c.Names))
+			r.Notes = append(slices.Clip(r.Notes), "in "+text.FirstOf(6, c.Names))
 		}
-		list = append(list, c.Report)
+		list = append(list, &r)
 	}
 	return list
 }
