@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -346,6 +347,7 @@ func (f *diffFlags) compareSides(cmd *cobra.Command, sides [2]side, on review.Tr
 }
 
 func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Options) (err error) {
+	o.CRDs.Memo = &crds.Memo{}
 	if o.API, err = f.programs.kubernetes(cmd); err != nil {
 		return err
 	}
@@ -558,9 +560,19 @@ func (f *diffFlags) compareClusters(cmd *cobra.Command, sides [2]side, pairs []r
 	out.Verdict = compare.Undecided(len(out.Unread)+len(out.Ignored), o.Undecided)
 	o.Unbuilt, o.Before, o.Charts, o.Ignored, o.Undecided = nil, nil, nil, nil, 0
 	first := true
+	type known struct {
+		report *compare.Report
+		dirs   [2]string
+	}
+	reports := map[[2][sha256.Size]byte]known{}
 	for _, pair := range pairs {
 		if len(f.oldCatalogs) == 0 && pair.Equal() {
 			out.Compared++
+			continue
+		}
+		key := pair.Key()
+		if same, ok := reports[key]; ok {
+			out.Add(pair.Rel, same.report, same.dirs[:]...)
 			continue
 		}
 		each := sides
@@ -580,6 +592,9 @@ func (f *diffFlags) compareClusters(cmd *cobra.Command, sides [2]side, pairs []r
 			return nil, err
 		}
 		out.Add(pair.Rel, report, each[0].Name, each[1].Name)
+		if len(f.cluster.crs)+len(f.cluster.trees) == 0 { // nothing else is told of the cluster by its name
+			reports[key] = known{report, [2]string{each[0].Name, each[1].Name}}
+		}
 	}
 	return out, nil
 }

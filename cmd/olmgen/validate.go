@@ -386,8 +386,8 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 }
 
 func saySkipped(cmd *cobra.Command, t *tree.Tree) {
-	for _, s := range t.Skipped {
-		warn(cmd, "%s: %s", s.Path, s.Why)
+	for s, also := range firstOf(t.Skipped, func(s tree.Skipped) string { return s.Why }, nil) {
+		warn(cmd, "%s: %s%s", s.Path, s.Why, also)
 	}
 }
 

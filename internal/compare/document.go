@@ -82,7 +82,7 @@ func (r *Report) overview(above int) (s, more document.Section, below []document
 	left := maxScreen - above
 	if r.Verdict != "" {
 		const label = "verdict"
-		what := within(len(label), max(2, left-least), r.Verdict)
+		what := within(len(label), max(2, left-least), r.Verdict, false)
 		if what != r.Verdict {
 			below = append(below, document.Remark{Label: label, Text: r.Verdict})
 		}
@@ -180,7 +180,7 @@ func bounded(t document.Table, lines int) (_ document.Table, left int, whole boo
 		for j, width := range widths {
 			before += max(width, utf8.RuneCountInString(row[j].Text)) + len("  ")
 		}
-		what := within(before, 1+min(1, max(0, left)), row[last].Text)
+		what := within(before, 1+min(1, max(0, left)), row[last].Text, false)
 		left -= rows(before, what) - 1
 		whole = whole && what == row[last].Text && row[0].Text == shown[i][0].Text
 		row[last].Text = what

@@ -105,7 +105,7 @@ func (r *Reports) Explained() (rules []findings.Rule, list []findings.Finding) {
 func (r *Reports) Document() *document.Document {
 	d := &document.Document{Kind: "Upgrade", Title: text.Brief(r.Old) + " -> " + text.Brief(r.New), Fold: true,
 		Screen: true, Lead: "no differences in " + text.Count(r.Compared, "cluster")}
-	if len(r.Unread) > 0 {
+	if len(r.Unread)+len(r.Unbuilt)+len(r.Before)+len(r.Charts)+len(r.Ignored) > 0 {
 		d.Lead = "no differences in what was looked at of " + text.Count(r.Compared, "cluster")
 	}
 	differ, above := 0, 0

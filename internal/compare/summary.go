@@ -134,15 +134,15 @@ func (a Answer) fitting(lines int) string {
 			}
 		}
 	}
-	return within(beforeAnswer, lines, a.parts[0])
+	return within(beforeAnswer, lines, a.parts[0], a.Section == SectionWorkloads)
 }
 
 // within cuts a text that stands behind as many characters of the first screen to a number of lines. Of a value that
 // changes both halves are cut.
-func within(before, lines int, s string) string {
+func within(before, lines int, s string, value bool) string {
 	old, now, arrow := strings.Cut(s, arrowText)
 	cut := func(most int) string {
-		if room := most - len(arrowText); arrow && room > 3 {
+		if room := most - len(arrowText); value && arrow && room > 3 {
 			return text.Shorten(old, max(room/2, room-utf8.RuneCountInString(now))) + arrowText +
 				text.Shorten(now, max(room/2, room-utf8.RuneCountInString(old)))
 		}

@@ -111,8 +111,12 @@ func (c *prediction) judgeFit(ctx context.Context) error {
 				c.note(ruleUnfit, findings.Error, r.Object, f.Path, f.Path+": "+f.Message, where)
 			}
 		}
+		level := findings.Warning
+		if ofOLMv1 {
+			level = findings.Error // as of OLM v0's kinds
+		}
 		for _, path := range r.Verdict.Unknown {
-			c.note(ruleUnfit, findings.Warning, r.Object, path, path+": not in the schema: "+olm.Undeclared,
+			c.note(ruleUnfit, level, r.Object, path, path+": not in the schema: "+olm.Undeclared,
 				"CustomResourceDefinition "+r.CRD.Name+" does not have it")
 		}
 	}

@@ -1,6 +1,8 @@
 package tree
 
 import (
+	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path"
@@ -349,6 +351,41 @@ func (t *Tree) Clusters(like *Tree) (list []Cluster) {
 		list = append(list, c)
 	}
 	return list
+}
+
+// Key is what clusters have in common that have the same objects, in files of the same names below their directories.
+func (c Cluster) Key() (key [sha256.Size]byte) {
+	h := sha256.New()
+	add := func(o *manifest.Object) {
+		data := o.Raw()
+		if data == nil {
+			v, err := o.Value()
+			if err != nil {
+				v = map[string]any{"": err.Error()} // which names the place
+			}
+			data = manifest.Encode(v)
+		}
+		fmt.Fprintf(h, "%q %q %d\n", strings.TrimPrefix(o.File, c.Name+"/"), o.Namespace, len(data))
+		h.Write(data)
+	}
+	for _, o := range c.Objects {
+		add(o)
+	}
+	for _, d := range c.Hidden {
+		fmt.Fprintf(h, "hidden %t\n", d.Roots)
+		add(d.Object)
+		add(d.Other)
+	}
+	for _, r := range c.engines {
+		n := cmp.Or(r.node, &node{})
+		fmt.Fprintf(h, "by %t %q %q\n", n.argo, n.sync, n.makes)
+		add(r.by)
+		for _, o := range r.Objects {
+			fmt.Fprintf(h, "%q\n", o.Identity())
+		}
+	}
+	h.Sum(key[:0])
+	return key
 }
 
 // Dropped reports whether nothing applies the roots of a cluster, and engines do so in another tree: they are not new

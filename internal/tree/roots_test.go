@@ -83,3 +83,32 @@ func describe(t *tree.Tree) string {
 	}
 	return b.String()
 }
+
+// Clusters have one key if they have the same objects, in files of the same names.
+func TestClusterKey(t *testing.T) {
+	const cluster = "-- NAME/kustomization.yaml --\nresources: [../../base, own.yaml]\n-- NAME/own.yaml --\n" +
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: own}\ndata: {x: \"1\"}\n"
+	at := func(name string, change ...string) string {
+		return strings.NewReplacer(append(change, "NAME", name)...).Replace(cluster)
+	}
+	files(t, "-- base/kustomization.yaml --\nresources: [base.yaml]\n-- base/base.yaml --\n"+
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: base}\n"+
+		at("clusters/a")+at("clusters/b")+at("clusters/value", `"1"`, `"2"`)+at("clusters/file", "own.yaml", "other.yaml")+
+		at("clusters/less", "../../base, ", ""))
+	read, err := tree.Read(t.Context(), []string{"clusters"}, tree.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := map[string]string{}
+	for _, c := range read.Clusters(nil) {
+		keys[filepath.Base(c.Name)] = fmt.Sprintf("%x", c.Key())
+	}
+	if len(keys) != 5 || keys["a"] != keys["b"] {
+		t.Errorf("of equal clusters: %v", keys)
+	}
+	for _, name := range []string{"value", "file", "less"} {
+		if keys[name] == keys["a"] || keys[name] == "" {
+			t.Errorf("%s has the key of another cluster", name)
+		}
+	}
+}

@@ -136,6 +136,12 @@ metadata:
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: x
+-- repo/op/1.0.0/manifests/csv.yaml --
+apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata: {name: op.v1.0.0}
+-- repo/op/1.0.0/metadata/annotations.yaml --
+annotations: {}
 -- repo/tsconfig.json --
 { // comments
 -- repo/unnamed.yaml --
@@ -151,10 +157,11 @@ skipped repo/chart/templates: the templates of a chart that nothing here applies
 skipped repo/jinja/a.yaml: a template: read its rendered output instead
 skipped repo/jinja/b.yaml: a template: read its rendered output instead
 skipped repo/jinja/c.yaml: a template: read its rendered output instead
+skipped repo/op/1.0.0/manifests: the manifests of a bundle, which nothing here applies
 skipped repo/tsconfig.json: neither readable nor a Kubernetes object: not YAML: did not find expected ',' or '}'
 fault repo/broken.yaml:2: not YAML: did not find expected ',' or '}'
 fault repo/jinja/conflict.yaml:4: a Git conflict that is not resolved
-9 files
+10 files
 `
 	expect(t, read(t, "", "repo"), want)
 	// The same file is read once, whatever leads to it.

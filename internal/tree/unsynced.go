@@ -2,6 +2,7 @@ package tree
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,12 @@ const (
 	argoWave = "argocd.argoproj.io/sync-wave"
 
 	argoOptions = "argocd.argoproj.io/sync-options"
+)
+
+// What keeps an object from being pruned.
+const (
+	fluxPrune = "kustomize.toolkit.fluxcd.io/prune"
+	noPrune   = "Prune=false"
 )
 
 // turn is when Argo CD applies an object: its phase and its wave, which end before the next one begins
@@ -54,21 +61,48 @@ func syncOptions(o *manifest.Object) []string {
 // (fluxcd/kustomize-controller: internal/controller/kustomization_controller.go, prune; argoproj/argo-cd:
 // gitops-engine/pkg/sync/sync_context.go, pruneObject; helm: pkg/kube, ResourcePolicyAnno).
 func (r Root) Keeps(o *manifest.Object) string {
-	const flux, noPrune = "kustomize.toolkit.fluxcd.io/prune", "Prune=false"
 	kind := cmp.Or(r.by, &manifest.Object{}).Kind
 	has := func(in, key, value string) bool { return olm.Text(olm.Get(o, "metadata", in, key)) == value }
 	switch {
 	case kind == "Kustomization" && olm.Get(r.by, "spec", "prune") == false:
 		return "spec.prune: false of " + r.by.Identity()
 	case kind != "HelmRelease" && !isArgo(r.by) &&
-		(has("annotations", flux, "disabled") || has("labels", flux, "disabled")):
-		return flux + ": disabled"
+		(has("annotations", fluxPrune, "disabled") || has("labels", fluxPrune, "disabled")):
+		return fluxPrune + ": disabled"
 	case (r.by == nil || isArgo(r.by)) && slices.Contains(syncOptions(o), noPrune):
 		return argoOptions + ": " + noPrune
 	case kind == "HelmRelease" && has("annotations", "helm.sh/resource-policy", "keep"):
 		return "helm.sh/resource-policy: keep"
 	}
 	return ""
+}
+
+// Prunes reports whether what applies the root deletes what the root has no more, without asking anybody.
+func (r Root) Prunes() bool {
+	return r.by != nil && (olm.Get(r.by, "spec", "prune") == true ||
+		isArgo(r.by) && olm.Get(r.by, "spec", "syncPolicy", "automated", "prune") == true)
+}
+
+// Races returns why an object may be deleted that moves from the root to another one; "" if what applies that one is
+// first, or the object stays. An object that is applied there first has the labels or annotations of its new owner, and
+// is not deleted (fluxcd/kustomize-controller: prune, GetOwnerLabels; argoproj/argo-cd: util/argo/resource_tracking.go).
+func (r Root) Races(o *manifest.Object, to Root) string {
+	if !r.Prunes() || to.by == nil || to.by.Kind != r.by.Kind || to.by.Identity() == r.by.Identity() ||
+		r.Keeps(o) != "" {
+		return ""
+	}
+	for _, v := range olm.Items(olm.Get(r.by, "spec", "dependsOn")) {
+		d := olm.Mapping(v)
+		if d["name"] == to.by.Name && cmp.Or(olm.Text(d["namespace"]), r.by.Namespace) == to.by.Namespace {
+			return ""
+		}
+	}
+	mark := fluxPrune + ": disabled"
+	if isArgo(r.by) {
+		mark = argoOptions + ": " + noPrune
+	}
+	return fmt.Sprintf("moves from %s, which prunes, to %s, and is deleted if %s comes first: before the move, annotate "+
+		"it with %s", r.by.Identity(), to.by.Identity(), r.by.Identity(), mark)
 }
 
 func isArgo(o *manifest.Object) bool { return o != nil && o.Group() == "argoproj.io" }

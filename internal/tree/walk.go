@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/regular"
+	"github.com/olmgen/olmgen/internal/tree/kustomization"
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -131,6 +132,10 @@ func (w *walker) dir(root, real string) error {
 			f.skip = "the templates of a chart that nothing here applies"
 			w.add(f, f.path)
 			return filepath.SkipDir
+		case entry.IsDir() && filepath.Dir(inside) != "." && ofBundle(p):
+			f.skip = "the manifests of a bundle, which nothing here applies"
+			w.add(f, f.path)
+			return filepath.SkipDir
 		case entry.IsDir():
 			return w.enter(p, f.name)
 		case entry.Type()&fs.ModeSymlink != 0:
@@ -142,6 +147,12 @@ func (w *walker) dir(root, real string) error {
 		}
 		return nil
 	})
+}
+
+// ofBundle reports whether a directory has the manifests of a bundle, and no kustomization that applies them.
+func ofBundle(p string) bool {
+	return filepath.Base(p) == "manifests" && has(filepath.Join(filepath.Dir(p), "metadata"), "annotations.yaml") &&
+		!slices.ContainsFunc(kustomization.Names(), func(name string) bool { return has(p, name) })
 }
 
 func hasObjects(p string) bool {

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -304,16 +305,16 @@ func (x *Inspected) fit(o Options, life *fit.Lifecycle) {
 		return
 	}
 	var asked []findings.Finding
-	operator := x.operator()
+	operator, form := x.operator(), x.Release.form(o)
 	if life != nil {
 		operator.Lifecycle = life
 	}
-	verdict, found := fit.Judge(operator, x.form(o), o.Cluster)
+	verdict, found := fit.Judge(operator, form, o.Cluster)
 	x.Verdict = verdict
-	if s := x.CSV.Status; x.Release.installed != nil && x.form(o) == fit.OLMv0 && verdict.Answer != fit.Refused &&
+	if s, is := x.Release.state(x.CSV); form == fit.OLMv0 && verdict.Answer != fit.Refused &&
 		(s.Phase == v1alpha1.CSVPhaseFailed || s.Phase == v1alpha1.CSVPhasePending) {
-		x.Verdict = fit.Verdict{Answer: fit.Stays, Rule: string(s.Reason), Remedy: "see olmgen check of the same dump",
-			Reason: fmt.Sprintf("it is %s in the cluster (%s): %s", s.Phase, s.Reason, text.OneLine(s.Message))}
+		x.Verdict = fit.Verdict{Answer: fit.Stays, Rule: string(s.Reason), Remedy: "see olmgen check of the same tree",
+			Reason: fmt.Sprintf("it %s %s in the cluster (%s): %s", is, s.Phase, s.Reason, text.OneLine(s.Message))}
 		x.Unfit = append(x.Unfit, string(s.Reason))
 	}
 	for _, f := range found {
@@ -350,19 +351,43 @@ func (x *Inspected) operator() fit.Operator {
 }
 
 // form returns who installs the release: as the options say, or as the tree does.
-func (x *Inspected) form(o Options) fit.Form {
-	r := x.Release
+func (r *Release) form(o Options) fit.Form {
 	switch {
 	case o.Form != "":
 		return o.Form
-	case !o.Cluster.Known():
-		return o.Cluster.Form()
 	case r.planned != nil && r.planned.Object.Kind == olm.KindClusterExtension:
 		return fit.OLMv1
 	case r.planned != nil || r.installed != nil:
 		return fit.OLMv0
 	}
 	return o.Cluster.Form()
+}
+
+// state returns what OLM v0 says of the operator in a cluster, or would say; and how it is said.
+func (r *Release) state(csv *v1alpha1.ClusterServiceVersion) (state v1alpha1.ClusterServiceVersionStatus, is string) {
+	if r.installed != nil {
+		return csv.Status, "is"
+	}
+	if p := r.planned; p != nil {
+		state.Phase, state.Message = v1alpha1.ClusterServiceVersionPhase(p.State.Phase), p.State.Message
+		state.Reason = v1alpha1.ConditionReason(p.State.Reason)
+	}
+	return state, "would be"
+}
+
+// target returns what the verdicts are about.
+func (s *Set) target() string {
+	o := s.options
+	var names []string
+	for _, p := range s.Packages {
+		for _, r := range p.Releases {
+			of := o
+			if of.Form = r.form(o); !o.Cluster.Known() || o.Form != "" {
+				names = append(names, of.target())
+			}
+		}
+	}
+	return cmp.Or(text.And(lists.SortedUnique(names)), o.target())
 }
 
 func (o Options) target() string {

@@ -224,7 +224,7 @@ func (s *Set) RunPart(ctx context.Context, in shard.Shard, wanted string,
 // Part makes a part of what is made of the packages of a shard.
 func (s *Set) Part(in shard.Shard, kind, wanted string, made map[*Package]PartPackage) *Part {
 	part := &Part{APIVersion: APIVersion, Kind: kind, Shard: in.String(), Set: s.digest(), Options: wanted,
-		Target:   s.options.target(),
+		Target:   s.target(),
 		Packages: []PartPackage{}, Unread: append([]Unread{}, s.Unread...), Metrics: s.metrics}
 	for i, p := range s.Packages {
 		if x, ok := made[p]; ok && in.Has(p.Name) {

@@ -253,8 +253,12 @@ func planIn(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Planned, u
 // planOf returns which operators OLM installs in a cluster by what is predicted of a tree.
 func planOf(predicted *predict.Report, in fit.Cluster) (list []Planned, unknown []Unknown) {
 	extensions, nobody := predicted.Installed()
-	list = slices.Concat(lists.Map(predicted.Installs, ofSubscription),
-		lists.Map(extensions, func(e predict.Extension) Planned { return ofExtension(e, in) }))
+	states := lists.By(predicted.CSVs, func(v predict.CSV) string { return v.Namespace + "/" + v.Name })
+	list = slices.Concat(lists.Map(predicted.Installs, func(i predict.Install) Planned {
+		p := ofSubscription(i)
+		p.State = states[p.at()]
+		return p
+	}), lists.Map(extensions, func(e predict.Extension) Planned { return ofExtension(e, in) }))
 	return list, lists.Map(slices.Concat(predicted.Unknown, nobody), unknownOf)
 }
 
@@ -291,8 +295,9 @@ type Planned struct {
 	Catalog string           // NAMESPACE/NAME of a CatalogSource, or NAME of a ClusterCatalog
 	Choice  catalog.Choice
 
-	Namespace string // where it is installed
-	Account   string // that OLM v1 installs it with, up to version 1.10; may be empty
+	Namespace string      // where it is installed
+	Account   string      // that OLM v1 installs it with, up to version 1.10; may be empty
+	State     predict.CSV // of OLM v0
 
 	dependency bool
 	v1         bool

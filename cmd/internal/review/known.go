@@ -28,7 +28,7 @@ type place struct{ dir, cluster string }
 // Known returns two trees without what only one has and the other one may have in a file that could not be read, or in
 // a kustomization that could not be built: that is neither new nor gone. unbuilt counts the kustomizations that could
 // not be built on one side only. A tree may be nil: nobody knows what it has, and the other one stays as it is. kept
-// has what has left NEW and stays in the cluster, and why: NEW has it.
+// has what has left NEW and stays in the cluster, and why: NEW has it; and what may be deleted as it moves.
 func Known(trees [2]*tree.Tree) (known [2]*tree.Tree, unbuilt int, kept []string) {
 	sides := [2]extent{extentOf(trees[0]), extentOf(trees[1])}
 	for i, t := range trees {
@@ -61,7 +61,8 @@ func Known(trees [2]*tree.Tree) (known [2]*tree.Tree, unbuilt int, kept []string
 		out.Objects = lists.Unique(out.Objects)
 		known[i] = &out
 	}
-	return known, unbuilt, stay(known, sides[1].have)
+	moves := racing(known)
+	return known, unbuilt, append(stay(known, sides[1].have), moves...)
 }
 
 // stay adds to NEW what has left the roots of a cluster and stays in it, since what applies them does not delete it. It
@@ -70,11 +71,7 @@ func stay(trees [2]*tree.Tree, have map[string]bool) (notes []string) {
 	if trees[0] == nil || trees[1] == nil {
 		return nil
 	}
-	at, kept := map[place]int{}, map[string][]string{}
-	for i, r := range slices.Backward(trees[1].Roots) {
-		p := placeOf(trees[1], r)
-		at[p], at[place{cluster: p.cluster}] = i, i
-	}
+	at, kept := placesOf(trees[1]), map[string][]string{}
 	for _, r := range trees[0].Roots {
 		p := placeOf(trees[0], r)
 		by := r
@@ -95,11 +92,57 @@ func stay(trees [2]*tree.Tree, have map[string]bool) (notes []string) {
 			}
 		}
 	}
-	for _, why := range slices.Sorted(maps.Keys(kept)) {
-		notes = append(notes, fmt.Sprintf("%s: gone from NEW, and not deleted from the cluster: %s",
-			text.FirstOf(3, lists.Unique(kept[why])), why))
+	return noted(kept, "%s: gone from NEW, and not deleted from the cluster: %s")
+}
+
+// racing returns what may be deleted as it moves to another root of its cluster, and why.
+func racing(trees [2]*tree.Tree) []string {
+	if trees[0] == nil || trees[1] == nil || !slices.ContainsFunc(trees[0].Roots, tree.Root.Prunes) {
+		return nil
+	}
+	owners := map[string][]int{} // roots of NEW, by object
+	for i, r := range trees[1].Roots {
+		for _, o := range r.Objects {
+			key := objectKey(trees[1], r, o)
+			owners[key] = append(owners[key], i)
+		}
+	}
+	at, races := placesOf(trees[1]), map[string][]string{}
+	for _, r := range trees[0].Roots {
+		by := r
+		to, is := at[placeOf(trees[0], r)]
+		if is {
+			by = trees[1].Roots[to]
+		}
+		for _, o := range r.Objects {
+			in := owners[objectKey(trees[0], r, o)]
+			if len(in) == 0 || is && slices.Contains(in, to) {
+				continue
+			}
+			if why := by.Races(o, trees[1].Roots[in[0]]); why != "" {
+				races[why] = append(races[why], o.Identity())
+			}
+		}
+	}
+	return noted(races, "%s: %s")
+}
+
+// noted returns a note for each reason: which objects it is about, and the reason.
+func noted(objects map[string][]string, format string) (notes []string) {
+	for _, why := range slices.Sorted(maps.Keys(objects)) {
+		notes = append(notes, fmt.Sprintf(format, text.FirstOf(3, lists.Unique(objects[why])), why))
 	}
 	return notes
+}
+
+// placesOf returns the first root of each place of a tree, and of each cluster.
+func placesOf(t *tree.Tree) map[place]int {
+	at := map[place]int{}
+	for i, r := range slices.Backward(t.Roots) {
+		p := placeOf(t, r)
+		at[p], at[place{cluster: p.cluster}] = i, i
+	}
+	return at
 }
 
 func extentOf(t *tree.Tree) extent {

@@ -3,6 +3,7 @@ package review
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -356,6 +357,16 @@ func moved(list []ClusterPair, trees [2]*tree.Tree) []ClusterPair {
 		}
 		return false
 	})
+}
+
+// Key is what clusters have in common in which the same objects are on each side.
+func (p ClusterPair) Key() (key [2][sha256.Size]byte) {
+	for i, c := range p.Sides {
+		if c != nil {
+			key[i] = c.Key()
+		}
+	}
+	return key
 }
 
 // Equal reports whether a cluster has the same objects on both sides.

@@ -11,7 +11,9 @@ package crds
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"slices"
+	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
@@ -61,6 +63,29 @@ type Options struct {
 
 	// Deleted are the names of CRDs that are deleted before the new ones are made.
 	Deleted []string
+
+	// Memo has what was found before about the same CRDs; it may be nil.
+	Memo *Memo
+}
+
+// Memo keeps what Compare finds about pairs of CRDs, for other clusters that have the same ones.
+type Memo struct {
+	pairs sync.Map // []found by [2][sha256.Size]byte
+}
+
+func (m *Memo) of(old, now *crs.CRD, compare func() ([]found, error)) ([]found, error) {
+	if m == nil || old == nil || now == nil || old.Raw() == nil || now.Raw() == nil || old.Same(now) {
+		return compare()
+	}
+	pair := [2][sha256.Size]byte{sha256.Sum256(old.Raw()), sha256.Sum256(now.Raw())}
+	if known, ok := m.pairs.Load(pair); ok {
+		return known.([]found), nil
+	}
+	list, err := compare()
+	if err == nil {
+		m.pairs.Store(pair, list)
+	}
+	return list, err
 }
 
 // Compare compares the CRDs among the old objects with those among the new ones. The findings are sorted: by CRD, then
@@ -82,8 +107,14 @@ func Compare(ctx context.Context, old, now []*manifest.Object, opts Options) ([]
 	names := lists.Keys(before, after)
 	results, errs := make([][]found, len(names)), make([]error, len(names))
 	parallel.Each(0, len(names), func(i int) {
-		results[i], errs[i] = comparators.compare(ctx, names[i], before[names[i]], after[names[i]],
-			slices.Contains(opts.Deleted, names[i]))
+		old, now, memo := before[names[i]], after[names[i]], opts.Memo
+		deleted := slices.Contains(opts.Deleted, names[i])
+		if deleted {
+			memo = nil
+		}
+		results[i], errs[i] = memo.of(old, now, func() ([]found, error) {
+			return comparators.compare(ctx, names[i], old, now, deleted)
+		})
 	})
 	if err := cmp.Or(errs...); err != nil {
 		return nil, err // the first by name, whoever was faster

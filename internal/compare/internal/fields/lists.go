@@ -73,7 +73,7 @@ var wholes = map[string]bool{"tolerations": true, "topologySpreadConstraints": t
 
 func nameOf(list string, item map[string]any, otherwise string) string {
 	keys := []string{"name", "generateName", "mountPath", "containerPort", "port", "devicePath", "key", "path",
-		"ip", "uid", "conditionType"}
+		"ip", "uid", "conditionType", "cluster"}
 	switch {
 	case list == "ports":
 		keys = []string{"containerPort", "port", "name"}
