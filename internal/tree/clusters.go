@@ -40,7 +40,7 @@ func (a *applied) gather(t *Tree) {
 		r.Alone = !shared && r.Cluster == r.Name
 	}
 	join(t.Roots, a.written, func(same, _ []Root) []Root {
-		names := lists.Set(same, func(r Root) string { _, name := t.overlay(r); return name })
+		names := lists.Set(same, func(r Root) string { _, name := a.overlay(t, r); return name })
 		if delete(names, ""); len(names) > 1 {
 			return nil
 		}
@@ -53,7 +53,7 @@ func (a *applied) gather(t *Tree) {
 		}
 	}
 	join(t.Roots, func(r Root) string {
-		_, name := t.overlay(r)
+		_, name := a.overlay(t, r)
 		if dirs[name] == "" && name != "" {
 			return a.label(path.Join("overlays", name))
 		}
@@ -76,7 +76,7 @@ func (a *applied) gather(t *Tree) {
 			}
 		}
 		same = slices.DeleteFunc(same, func(r Root) bool { return apart[r.Name] })
-		if len(lists.Set(all, func(r Root) string { application, _ := t.overlay(r); return application })) < 2 {
+		if len(lists.Set(all, func(r Root) string { application, _ := a.overlay(t, r); return application })) < 2 {
 			return nil
 		}
 		return same
@@ -143,13 +143,13 @@ func (a *applied) written(r Root) (outermost string) {
 
 // overlay returns the application that a root is an overlay of, and the name of the overlay, which may be one of a
 // cluster; "" if it is none.
-func (t *Tree) overlay(r Root) (application, name string) {
+func (a *applied) overlay(t *Tree, r Root) (application, name string) {
 	rel, _ := t.Rel(r.Name)
 	dir, base := path.Split(rel)
 	application = path.Clean(dir)
 	if i := strings.LastIndex("/"+rel, "/overlays/"); i >= 0 {
 		application, base = rel[:i], rel[i+len("overlays/"):]
-	} else if !slices.Contains(r.bases, path.Join(path.Dir(r.Name), "base")) {
+	} else if !slices.Contains(r.bases, path.Join(strings.TrimSuffix(a.options.dir(r.Name), "."), "base")) {
 		return "", ""
 	}
 	if slices.ContainsFunc(strings.Split(base, "/"), isNoCluster) {
@@ -191,11 +191,12 @@ func excluding(objects []*manifest.Object) (pairs [][2]*manifest.Object) {
 func (a *applied) branches(root string, objects []*manifest.Object) func(*manifest.Object) string {
 	apart := map[string]bool{}
 	for _, pair := range excluding(objects) {
-		in, shared := a.clusterDir(path.Dir(pair[0].File))
-		if other, _ := a.clusterDir(path.Dir(pair[1].File)); shared && in == other {
+		in, shared := a.clusterDir(a.options.dir(pair[0].File))
+		if other, _ := a.clusterDir(a.options.dir(pair[1].File)); shared && in == other {
 			continue
 		}
-		dirs := [2][]string{strings.Split(path.Dir(pair[0].File), "/"), strings.Split(path.Dir(pair[1].File), "/")}
+		dirs := [2][]string{strings.Split(a.options.dir(pair[0].File), "/"),
+			strings.Split(a.options.dir(pair[1].File), "/")}
 		n := 0
 		for n < min(len(dirs[0]), len(dirs[1])) && dirs[0][n] == dirs[1][n] {
 			n++
@@ -206,7 +207,8 @@ func (a *applied) branches(root string, objects []*manifest.Object) func(*manife
 	}
 	top := &Tree{paths: a.names}
 	return func(o *manifest.Object) string {
-		for dir := path.Dir(o.File); len(apart)+len(a.parted) > 0 && dir != path.Dir(dir); dir = path.Dir(dir) {
+		up := a.options.dir
+		for dir := up(o.File); len(apart)+len(a.parted) > 0 && dir != up(dir); dir = up(dir) {
 			if rel, below := top.Rel(dir); apart[dir] || below && a.parted[rel] {
 				return dir
 			}

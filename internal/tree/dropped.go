@@ -3,7 +3,6 @@ package tree
 import (
 	"errors"
 	"maps"
-	"path"
 	"slices"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
@@ -19,13 +18,13 @@ func (x *explorer) unlisted() map[string]bool {
 	for _, n := range x.nodes {
 		if n.k != nil && !x.options.All && (n.by != nil || slices.ContainsFunc(n.objects, isOfEngine)) {
 			for _, file := range x.builder.Closure(n.k) {
-				dirs[path.Dir(x.name(file))] = true
+				dirs[x.options.dir(x.name(file))] = true
 			}
 		}
 	}
 	for _, o := range x.plain {
 		read := isOfEngine(o) || o.Group() == "" && o.Kind == "ConfigMap"
-		if read && dirs[path.Dir(o.File)] && !x.taken[o.File] {
+		if read && dirs[x.options.dir(o.File)] && !x.taken[o.File] {
 			files[o.File] = true
 		}
 	}

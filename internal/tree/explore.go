@@ -129,7 +129,7 @@ func (a *applied) exploreWithout(files map[string]bool) *explorer {
 		a.step(len(a.roots))
 	}
 	for _, o := range plain {
-		if o.File != StdinFile && (a.options.All || !hidden(o.File)) && !a.loose(o.File) {
+		if o.File != StdinFile && (a.options.All || !a.options.hidden(o.File)) && !a.loose(o.File) {
 			x.follow(o, nil)
 		}
 	}
@@ -190,11 +190,11 @@ func (x *explorer) ordered() (list []held) {
 			return
 		}
 		done[h] = true
-		dir := path.Dir(h.o.File)
+		dir := x.options.dir(h.o.File)
 		if h.in != nil {
 			dir = h.in.name
 		}
-		for _, up := range append(parents(dir), x.name(x.top)) {
+		for _, up := range append(x.parents(dir), x.name(x.top)) {
 			of := appliers[up]
 			delete(appliers, up)
 			for _, first := range of {
@@ -210,9 +210,9 @@ func (x *explorer) ordered() (list []held) {
 }
 
 // parents returns a directory and those above it.
-func parents(dir string) (list []string) {
-	for list = []string{dir}; dir != path.Dir(dir); list = append(list, dir) {
-		dir = path.Dir(dir)
+func (x *explorer) parents(dir string) (list []string) {
+	for list = []string{dir}; dir != x.options.dir(dir); list = append(list, dir) {
+		dir = x.options.dir(dir)
 	}
 	return list
 }
@@ -247,7 +247,7 @@ func (x *explorer) reach(o *manifest.Object, parent *node) {
 		}
 		n := x.apply(t, parent)
 		if dir, shared := x.clusterDir(n.name); shared {
-			x.cross(path.Dir(o.File), dir)
+			x.cross(x.options.dir(o.File), dir)
 		}
 		n.by = cmp.Or(n.by, o)
 		n.argo, n.sync = n.argo || t.plain != nil, append(n.sync, t.sync...)
@@ -268,7 +268,7 @@ func (x *explorer) reach(o *manifest.Object, parent *node) {
 
 // clusterOf returns the cluster of a manifest.
 func (x *explorer) clusterOf(o *manifest.Object) string {
-	cluster, _ := x.clusterDir(path.Dir(o.File))
+	cluster, _ := x.clusterDir(x.options.dir(o.File))
 	return cluster
 }
 
@@ -500,7 +500,7 @@ func (x *explorer) homes(h held) []string {
 
 // ofFile returns the cluster that the file of an object is in, "" if it is in none.
 func (x *explorer) ofFile(o *manifest.Object) string {
-	if dir, shared := x.clusterDir(path.Dir(o.File)); shared {
+	if dir, shared := x.clusterDir(x.options.dir(o.File)); shared {
 		return dir
 	}
 	return ""

@@ -110,12 +110,12 @@ func apply(ctx context.Context, files []file, paths []string, o Options) *applie
 		if f.skip == "" && f.path != Stdin && slices.Contains(kustomization.Names(), path.Base(f.name)) {
 			dir := filepath.Dir(f.path)
 			named[dir] = named[dir] || f.named && !f.found
-			if o.All || !hidden(f.name) && !a.apart(f.name) {
+			if o.All || !o.hidden(f.name) && !a.apart(f.name) {
 				dirs = append(dirs, dir)
 			}
 		}
 		if f.found && path.Base(f.name) == "Chart.yaml" {
-			a.found[path.Dir(f.name)] = filepath.Dir(f.path)
+			a.found[o.dir(f.name)] = filepath.Dir(f.path)
 		}
 		if f.named && !f.found {
 			a.files = append(a.files, f.name)
@@ -208,8 +208,8 @@ func (a *applied) follow(dirs []string) (used map[string]bool) {
 }
 
 // hidden reports whether a directory of a file begins with a dot.
-func hidden(name string) bool {
-	return slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(segment string) bool {
+func (o Options) hidden(name string) bool {
+	return slices.ContainsFunc(strings.Split(path.Dir(o.below(name)), "/"), func(segment string) bool {
 		return strings.HasPrefix(segment, ".") && strings.Trim(segment, ".") != ""
 	})
 }
@@ -318,12 +318,12 @@ func (x *explorer) assemble() *Tree {
 	} else {
 		unbuilt := x.unbuilt()
 		plain = slices.DeleteFunc(slices.Clone(plain), func(o *manifest.Object) bool {
-			return x.taken[o.File] || x.rendered(o.File) || unbuilt[path.Dir(o.File)]
+			return x.taken[o.File] || x.rendered(o.File) || unbuilt[a.options.dir(o.File)]
 		})
 		t.Skipped = slices.DeleteFunc(t.Skipped, func(s Skipped) bool { return x.rendered(s.Path) })
 		t.Files += len(a.reached)
 		applies := a.plainRoots(t, plain, x.nodes)
-		a.unapplied(t, func(file string) bool { return applies[path.Dir(file)] && !a.apart(file) })
+		a.unapplied(t, func(file string) bool { return applies[a.options.dir(file)] && !a.apart(file) })
 	}
 	for i := range t.Roots {
 		r := &t.Roots[i]
@@ -371,7 +371,7 @@ func (a *applied) onlyPlain(t *Tree, plain []*manifest.Object) {
 // splitPlain adds the roots of plain manifests, by the root of each directory. branch: those that exclude each other
 // are roots of their own.
 func (a *applied) splitPlain(t *Tree, objects []*manifest.Object, branch bool, root func(dir string) string) {
-	top := func(o *manifest.Object) string { return root(path.Dir(o.File)) }
+	top := func(o *manifest.Object) string { return root(a.options.dir(o.File)) }
 	for _, same := range lists.Groups(objects, top) {
 		in := top
 		if branch {
@@ -402,7 +402,7 @@ func (a *applied) isPath(dir string) bool {
 func (a *applied) given(root string) bool {
 	return slices.ContainsFunc(a.paths, func(p given) bool {
 		name := a.options.name(p.name, ".")
-		return name == root || path.Dir(name) == root && slices.Contains(a.files, name)
+		return name == root || a.options.dir(name) == root && slices.Contains(a.files, name)
 	})
 }
 
@@ -412,22 +412,23 @@ func (a *applied) plainRoots(t *Tree, plain []*manifest.Object, built []*node) (
 	applies = map[string]bool{}
 	beside := map[string]bool{} // directories of which a kustomization names something
 	for file := range a.reached {
-		beside[path.Dir(a.name(file))] = true
+		beside[a.options.dir(a.name(file))] = true
 	}
 	for _, p := range a.paths {
 		applies[a.options.name(p.name, ".")] = true
 	}
 	for _, o := range plain {
-		dir := path.Dir(o.File)
+		dir := a.options.dir(o.File)
 		if a.loose(o.File) {
 			continue
 		}
 		applies[dir] = applies[dir] || o.File == StdinFile || a.options.All ||
-			(a.options.Plain || !beside[dir] && handsOver(o)) && !hidden(o.File)
+			(a.options.Plain || !beside[dir] && handsOver(o)) && !a.options.hidden(o.File)
 	}
 	copied := a.copied(plain, built)
 	kept := lists.Filter(plain, func(o *manifest.Object) bool {
-		is := (applies[path.Dir(o.File)] || applies[o.File]) && !a.loose(o.File) && !copied[path.Dir(o.File)]
+		is := (applies[a.options.dir(o.File)] || applies[o.File]) && !a.loose(o.File) &&
+			!copied[a.options.dir(o.File)]
 		if !is {
 			t.Unapplied = append(t.Unapplied, o.File)
 		}
@@ -460,7 +461,7 @@ func (a *applied) copied(plain []*manifest.Object, built []*node) map[string]boo
 	for _, n := range built {
 		note(n.name, n.objects)
 	}
-	dir := func(o *manifest.Object) string { return path.Dir(o.File) }
+	dir := func(o *manifest.Object) string { return a.options.dir(o.File) }
 	for _, objects := range lists.Groups(plain, dir) {
 		if in := dir(objects[0]); !a.isPath(in) {
 			if _, clusters := a.clusterDir(in); !clusters {

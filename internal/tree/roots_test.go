@@ -3,10 +3,12 @@ package tree_test
 import (
 	"flag"
 	"fmt"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/olmgen/olmgen/golden"
@@ -45,6 +47,18 @@ func TestRoots(t *testing.T) {
 			t.Fatal(err)
 		}
 		golden.CheckArchived(t, file, a, "want", []byte(describe(got)), *update)
+		if len(paths) != 1 || len(o.Clusters) > 0 { // these are names of directories
+			return
+		}
+		const revision = "origin/main:"
+		o.Named = func(rel string) string { return revision + path.Join(paths[0], rel) }
+		ofGit, err := tree.Read(t.Context(), paths, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want, is := describe(got), strings.ReplaceAll(describe(ofGit), revision, ""); is != want {
+			t.Errorf("of a Git revision: %s", cmp.Diff(want, is))
+		}
 	})
 }
 

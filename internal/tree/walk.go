@@ -99,6 +99,22 @@ func (o Options) name(p, rel string) string {
 	return name(filepath.Join(p, rel))
 }
 
+// dir returns the directory of a name. Of a name in a Git revision it is in that revision, too.
+func (o Options) dir(name string) string {
+	if below := o.below(name); below != name && !strings.Contains(below, "/") {
+		return strings.TrimSuffix(name, below) + "."
+	}
+	return path.Dir(name)
+}
+
+// below returns a name without the Git revision that it is in.
+func (o Options) below(name string) string {
+	if _, below, is := strings.Cut(name, ":"); o.Named != nil && is {
+		return below
+	}
+	return name
+}
+
 func (w *walker) add(f file, real string) {
 	if !w.seen[real] {
 		w.seen[real] = true
