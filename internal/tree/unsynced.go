@@ -84,8 +84,8 @@ func (r Root) Prunes() bool {
 }
 
 // Races returns why an object may be deleted that moves from the root to another one; "" if what applies that one is
-// first, or the object stays. An object that is applied there first has the labels or annotations of its new owner, and
-// is not deleted (fluxcd/kustomize-controller: prune, GetOwnerLabels; argoproj/argo-cd: util/argo/resource_tracking.go).
+// first, or the object stays. What is applied there first has the labels or annotations of its new owner, and is not
+// deleted (fluxcd/kustomize-controller: prune, GetOwnerLabels; argoproj/argo-cd: util/argo/resource_tracking.go).
 func (r Root) Races(o *manifest.Object, to Root) string {
 	if !r.Prunes() || to.by == nil || to.by.Kind != r.by.Kind || to.by.Identity() == r.by.Identity() ||
 		r.Keeps(o) != "" {
@@ -101,8 +101,8 @@ func (r Root) Races(o *manifest.Object, to Root) string {
 	if isArgo(r.by) {
 		mark = argoOptions + ": " + noPrune
 	}
-	return fmt.Sprintf("moves from %s, which prunes, to %s, and is deleted if %s comes first: before the move, annotate "+
-		"it with %s", r.by.Identity(), to.by.Identity(), r.by.Identity(), mark)
+	return fmt.Sprintf("moves from %s, which prunes, to %s, and is deleted if %s comes first: before the move, "+
+		"annotate it with %s", r.by.Identity(), to.by.Identity(), r.by.Identity(), mark)
 }
 
 func isArgo(o *manifest.Object) bool { return o != nil && o.Group() == "argoproj.io" }
