@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -11,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/beside"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/writes"
 )
 
@@ -38,21 +42,53 @@ type kubernetes struct {
 	beside.Kubernetes
 	cmd *cobra.Command
 	say sync.Once
+
+	mu    sync.Mutex
+	known map[[sha256.Size]byte]writes.Answer // by the keys of what was asked
 }
 
 func (f *programFlags) kubernetes(cmd *cobra.Command) (writes.Checker, error) {
 	program, err := f.validators()
-	return &kubernetes{Kubernetes: beside.Kubernetes{Program: program}, cmd: cmd}, err
+	return &kubernetes{Kubernetes: beside.Kubernetes{Program: program}, cmd: cmd,
+		known: map[[sha256.Size]byte]writes.Answer{}}, err
 }
 
-// Check asks the program.
+// Check asks the program about what it has not been asked yet: a command plays a cluster more than once, and clusters
+// have the same objects.
 func (k *kubernetes) Check(ctx context.Context, asked []writes.Write) ([]writes.Answer, error) {
-	answers, err := k.Kubernetes.Check(ctx, asked)
-	if _, ok := errors.AsType[*beside.Missing](err); ok {
-		k.say.Do(func() { sayMissing(k.cmd, "whether the API server takes the objects was not asked", err) })
-		return make([]writes.Answer, len(asked)), nil
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	keys := lists.Map(asked, writes.Write.Key)
+	var open []writes.Write
+	at := map[[sha256.Size]byte]int{}
+	for i, key := range keys {
+		_, is := at[key]
+		if _, known := k.known[key]; !known && !is {
+			at[key] = len(open)
+			open = append(open, asked[i])
+		}
 	}
-	return answers, err
+	if len(open) > 0 {
+		answers, err := k.Kubernetes.Check(ctx, open)
+		if _, ok := errors.AsType[*beside.Missing](err); ok {
+			k.say.Do(func() { sayMissing(k.cmd, "whether the API server takes the objects was not asked", err) })
+			return make([]writes.Answer, len(asked)), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(answers) != len(open) {
+			return nil, fmt.Errorf("%s: %d answers to %d questions", k.Name, len(answers), len(open))
+		}
+		for key, i := range at {
+			k.known[key] = answers[i]
+		}
+	}
+	return lists.Map(keys, func(key [sha256.Size]byte) writes.Answer {
+		answer := k.known[key]
+		answer.Causes = slices.Clone(answer.Causes) // who asks adds to them
+		return answer
+	}), nil
 }
 
 // sayMissing reports what was not asked without a program.

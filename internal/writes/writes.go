@@ -3,6 +3,7 @@ package writes
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -31,6 +32,16 @@ type Write struct {
 	Object   json.RawMessage `json:"object"`
 	Existing json.RawMessage `json:"existing,omitempty"`
 	Strict   bool            `json:"strict,omitempty"` // fields that the kind does not have are refused, as of an apply
+}
+
+// Key is a digest of the Write: equal ones have equal answers.
+func (w Write) Key() (key [sha256.Size]byte) {
+	h := sha256.New()
+	fmt.Fprintf(h, "%t %d %d\n", w.Strict, len(w.Object), len(w.Existing))
+	h.Write(w.Object)
+	h.Write(w.Existing)
+	h.Sum(key[:0])
+	return key
 }
 
 // Answer is what the API server says to a Write.
