@@ -17,6 +17,8 @@ const (
 	argoWave = "argocd.argoproj.io/sync-wave"
 
 	argoOptions = "argocd.argoproj.io/sync-options"
+
+	argoFinalizer = "resources-finalizer.argocd.argoproj.io"
 )
 
 // What keeps an object from being pruned.
@@ -57,10 +59,11 @@ func syncOptions(o *manifest.Object) []string {
 	return strings.Split(strings.ReplaceAll(own, " ", ""), ",")
 }
 
-// Keeps returns why an object stays in the cluster when the root has it no more; "" if what applies the root deletes it
-// (fluxcd/kustomize-controller: internal/controller/kustomization_controller.go, prune; argoproj/argo-cd:
-// gitops-engine/pkg/sync/sync_context.go, pruneObject; helm: pkg/kube, ResourcePolicyAnno).
-func (r Root) Keeps(o *manifest.Object) string {
+// Keeps returns why an object stays in the cluster when the root has it no more; "" if what applies the root deletes it.
+// there reports whether what applies the root is there still (fluxcd/kustomize-controller:
+// internal/controller/kustomization_controller.go, prune; argoproj/argo-cd: gitops-engine/pkg/sync/sync_context.go,
+// pruneObject, controller/appcontroller.go, autoSync, finalizeApplicationDeletion; helm: pkg/kube, ResourcePolicyAnno).
+func (r Root) Keeps(o *manifest.Object, there bool) string {
 	kind := cmp.Or(r.by, &manifest.Object{}).Kind
 	has := func(in, key, value string) bool { return olm.Text(olm.Get(o, "metadata", in, key)) == value }
 	switch {
@@ -73,14 +76,46 @@ func (r Root) Keeps(o *manifest.Object) string {
 		return argoOptions + ": " + noPrune
 	case kind == "HelmRelease" && has("annotations", "helm.sh/resource-policy", "keep"):
 		return "helm.sh/resource-policy: keep"
+	case !isArgo(r.by):
+		return ""
+	case there:
+		if prune, automated := r.automated(); automated && !prune {
+			return "the automated sync of " + r.by.Identity() + " does not prune"
+		}
+	case kind == "ApplicationSet" && olm.Get(r.by, "spec", "syncPolicy", "preserveResourcesOnDeletion") == true:
+		return "preserveResourcesOnDeletion of " + r.by.Identity()
+	case kind == "Application" && !slices.ContainsFunc(olm.Items(olm.Get(r.by, "metadata", "finalizers")),
+		func(v any) bool { return strings.HasPrefix(olm.Text(v), argoFinalizer) }):
+		return r.by.Identity() + " goes without the finalizer " + argoFinalizer
 	}
 	return ""
 }
 
+// automated reports whether Argo CD syncs the root without somebody who asks, and whether it prunes then.
+func (r Root) automated() (prune, automated bool) {
+	spec := olm.Get(r.by, "spec")
+	if r.by.Kind == "ApplicationSet" {
+		spec = olm.Get(r.by, "spec", "template", "spec")
+	}
+	policy, is := olm.Mapping(olm.Mapping(spec)["syncPolicy"])["automated"].(map[string]any)
+	return policy["prune"] != nil && policy["prune"] != false, is && policy["enabled"] != false
+}
+
+// By names the object of an engine that applies the root; "" for none.
+func (r Root) By() string {
+	if r.by == nil {
+		return ""
+	}
+	return r.by.Identity()
+}
+
 // Prunes reports whether what applies the root deletes what the root has no more, without asking anybody.
 func (r Root) Prunes() bool {
-	return r.by != nil && (olm.Get(r.by, "spec", "prune") == true ||
-		isArgo(r.by) && olm.Get(r.by, "spec", "syncPolicy", "automated", "prune") == true)
+	if isArgo(r.by) {
+		prune, automated := r.automated()
+		return prune && automated
+	}
+	return r.by != nil && olm.Get(r.by, "spec", "prune") == true
 }
 
 // Races returns why an object may be deleted that moves from the root to another one; "" if what applies that one is
@@ -88,7 +123,7 @@ func (r Root) Prunes() bool {
 // deleted (fluxcd/kustomize-controller: prune, GetOwnerLabels; argoproj/argo-cd: util/argo/resource_tracking.go).
 func (r Root) Races(o *manifest.Object, to Root) string {
 	if !r.Prunes() || to.by == nil || to.by.Kind != r.by.Kind || to.by.Identity() == r.by.Identity() ||
-		r.Keeps(o) != "" {
+		r.Keeps(o, true) != "" {
 		return ""
 	}
 	for _, v := range olm.Items(olm.Get(r.by, "spec", "dependsOn")) {

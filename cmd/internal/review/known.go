@@ -72,6 +72,7 @@ func stay(trees [2]*tree.Tree, have map[string]bool) (notes []string) {
 		return nil
 	}
 	at, kept := placesOf(trees[1]), map[string][]string{}
+	appliers := lists.Set(trees[1].Roots, tree.Root.By)
 	for _, r := range trees[0].Roots {
 		p := placeOf(trees[0], r)
 		by := r
@@ -85,7 +86,7 @@ func stay(trees [2]*tree.Tree, have map[string]bool) (notes []string) {
 			if have[objectKey(trees[0], r, o)] {
 				continue
 			}
-			if why := by.Keeps(o); why != "" {
+			if why := by.Keeps(o, appliers[by.By()]); why != "" {
 				kept[why] = append(kept[why], o.Identity())
 				now := &trees[1].Roots[to]
 				now.Objects, trees[1].Objects = append(slices.Clip(now.Objects), o), append(trees[1].Objects, o)
