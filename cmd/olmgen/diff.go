@@ -147,7 +147,7 @@ func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
 	}
 	report, err := f.compare(cmd, sides)
 	if err != nil {
-		return renamedError(err, named)
+		return f.oneBundle(renamedError(err, named), err, given)
 	}
 	if err := print.Report(cmd.OutOrStdout(), report, f.format); err != nil {
 		return err
@@ -160,6 +160,27 @@ func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
 		return &foundError{fmt.Sprintf("%s and %s differ: %s", sides[0].Name, sides[1].Name, on)}
 	}
 	return nil
+}
+
+// oneBundle has an error about a directory of bundles lead to the comparison of the two newest.
+func (f *diffFlags) oneBundle(said, err error, given []string) error {
+	several, ok := errors.AsType[versionsError](err)
+	if !ok {
+		return said
+	}
+	dir, versions := several.Bundles()
+	if f.git != "" { // it is in a copy
+		dir = append(slices.Clone(given), ".")[0]
+		versions = lists.Map(source.BundlesAt(dir), filepath.Base)
+		slices.SortFunc(versions, source.CompareVersions)
+	}
+	n := len(versions)
+	if n < 2 {
+		return said
+	}
+	message, _ := config.ErrorText(said, func(manifest.Option) string { return "" })
+	return manifest.WithHint(errors.New(message), fmt.Sprintf("olmgen diff %s %s compares two of them",
+		text.Shell(filepath.Join(dir, versions[n-2])), text.Shell(filepath.Join(dir, versions[n-1]))))
 }
 
 // leadToAdopt prints what compares a dump of a cluster with what a RenderConfig renders to, if that was given: the
@@ -235,7 +256,11 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (comparison, erro
 	options.Charts = tree.ChangedCharts(sides[0].tree, sides[1].tree)
 	options.Ignored = tree.Ignored(sides[0].tree, sides[1].tree)
 	for _, name := range tree.ChangedTemplates(sides[0].tree, sides[1].tree) {
-		say(cmd, findings.Note, "", "%s changes, and is not read: a template, or no YAML", name)
+		why, hint := "a template, or no YAML", ""
+		if path.Base(name) == "manifests" {
+			why, hint = "it is of a bundle", "olmgen diff OLD NEW compares the directories of two bundles"
+		}
+		say(cmd, findings.Note, hint, "%s changes, and is not read: %s", name, why)
 	}
 	configs := tree.ChangedConfigs(sides[0].tree, sides[1].tree)
 	known, undecided, kept := review.Known([2]*tree.Tree{sides[0].tree, sides[1].tree})
