@@ -59,8 +59,8 @@ func syncOptions(o *manifest.Object) []string {
 	return strings.Split(strings.ReplaceAll(own, " ", ""), ",")
 }
 
-// Keeps returns why an object stays in the cluster when the root has it no more; "" if what applies the root deletes it.
-// there reports whether what applies the root is there still (fluxcd/kustomize-controller:
+// Keeps returns why an object stays in the cluster when the root has it no more; "" if what applies the root deletes
+// it. there reports whether that is there still (fluxcd/kustomize-controller:
 // internal/controller/kustomization_controller.go, prune; argoproj/argo-cd: gitops-engine/pkg/sync/sync_context.go,
 // pruneObject, controller/appcontroller.go, autoSync, finalizeApplicationDeletion; helm: pkg/kube, ResourcePolicyAnno).
 func (r Root) Keeps(o *manifest.Object, there bool) string {
