@@ -430,13 +430,18 @@ func (x *explorer) objects(n *node, key nodeKey, t target) ([]*manifest.Object, 
 			return nil, err
 		}
 	}
+	takes := func(file string) bool {
+		rel, below := relative(dir, file)
+		return below && key.plain.takes(rel)
+	}
+	for _, e := range x.tree.Faults {
+		if takes(e.File) {
+			x.taken[e.File] = true
+		}
+	}
 	var out []*manifest.Object
 	for _, o := range all {
-		rel, ok := o.File, dir == "."
-		if !ok {
-			rel, ok = strings.CutPrefix(o.File, strings.TrimSuffix(dir, ".")+"/")
-		}
-		if ok && key.plain.takes(rel) {
+		if takes(o.File) {
 			x.taken[o.File] = true
 			out = append(out, o)
 		}

@@ -323,7 +323,9 @@ func (x *explorer) assemble() *Tree {
 		t.Skipped = slices.DeleteFunc(t.Skipped, func(s Skipped) bool { return x.rendered(s.Path) })
 		t.Files += len(a.reached)
 		applies := a.plainRoots(t, plain, x.nodes)
-		a.unapplied(t, func(file string) bool { return applies[a.options.dir(file)] && !a.apart(file) })
+		a.unapplied(t, func(file string) bool {
+			return x.taken[file] || applies[a.options.dir(file)] && !a.apart(file)
+		})
 	}
 	for i := range t.Roots {
 		r := &t.Roots[i]
