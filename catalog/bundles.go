@@ -71,6 +71,7 @@ func readBundles(ctx context.Context, dir string, o Options) (*Catalog, error) {
 type folder struct {
 	dir      string
 	bundles  []string // their directories
+	lacking  []string // directories that look like bundles and are none
 	packages []string // of the bundles
 	unclear  bool     // it may have other packages
 	legacy   bool
@@ -110,6 +111,9 @@ func foldersOf(dir string) ([]*folder, error) {
 		case holdsLegacy(os.DirFS(p), "."):
 			f := found.at(p)
 			f.legacy, f.unclear = true, true
+		case source.Lacking(p) != "":
+			f := found.at(filepath.Dir(p))
+			f.lacking, f.unclear = append(f.lacking, p), true
 		case source.IsBundleDir(p) && isDir(filepath.Join(p, "manifests")):
 			f, name := found.at(filepath.Dir(p)), packageOf(p)
 			f.bundles = append(f.bundles, p)
@@ -139,6 +143,13 @@ func (c *Catalog) addFolder(ctx context.Context, f *folder, o Options) error {
 	if f.legacy {
 		if err := fails(f.dir, c.addLegacy(ctx, f.dir, o)); err != nil {
 			return err
+		}
+	}
+	for _, dir := range f.lacking {
+		c.Faulty = append(c.Faulty, Faulty{Missing: true, dir: filepath.Base(dir),
+			Err: fmt.Errorf("%s is no bundle: it has no %s", dir, source.Lacking(dir))})
+		if len(f.packages) == 1 {
+			c.Faulty[len(c.Faulty)-1].Package = f.packages[0]
 		}
 	}
 	for _, dir := range f.bundles {

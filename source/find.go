@@ -279,6 +279,30 @@ func IsAnnotated(dir string) bool {
 	return err == nil && IsBundleDir(dir)
 }
 
+// Lacking returns what a directory lacks to be the bundle that it looks like: it is named by a version, has something of
+// a bundle, and stands beside bundles or below operators/NAME. It returns "" for a bundle, and for anything else.
+func Lacking(dir string) string {
+	has := func(name string) bool { return exists(filepath.Join(dir, name)) }
+	annotated, manifests := has("metadata/annotations.yaml"), has("manifests")
+	if _, err := semver.ParseTolerant(filepath.Base(dir)); err != nil || annotated && manifests {
+		return ""
+	}
+	above := filepath.Dir(dir)
+	legacy := func(e fs.DirEntry) bool { return IsPackageManifestName(e.Name()) }
+	csv := func(at string) bool { return isCSV().Match(content(at)) }
+	switch {
+	case slices.ContainsFunc(entriesOf(above), legacy),
+		filepath.Base(filepath.Dir(above)) != "operators" && !slices.ContainsFunc(dirsIn(above), IsAnnotated),
+		!manifests && !has("metadata") && !slices.ContainsFunc(dirsIn(dir), func(at string) bool {
+			return csv(at) || slices.ContainsFunc(dirsIn(at), csv)
+		}):
+		return ""
+	case !manifests:
+		return "manifests/"
+	}
+	return "metadata/annotations.yaml"
+}
+
 // BundlesAt returns the bundles that a path is made of: the directory itself, the one whose manifests/ it is, or each
 // of its directories. It returns none where others than bundles are, and for a directory that a kustomization applies.
 func BundlesAt(dir string) (list []string) {

@@ -82,6 +82,10 @@ func Check(ctx context.Context, root string, o validate.Options, helm charts.Ren
 			"manifests and metadata/annotations.yaml",
 			Tip: "make the bundle first, or name the directory of an operator"}
 	}
+	for _, dir := range r.lacking {
+		c.add(r.root, []findings.Finding{{Rule: ruleScope, Level: findings.Error, File: dir, Message: "it is left out: " +
+			"it looks like a release, and has no " + source.Lacking(dir)}}, nil)
+	}
 	newest := c.newest(read)
 	for _, x := range newest {
 		if err := c.bundle(x); err != nil {

@@ -49,6 +49,7 @@ type repository struct {
 	root, top string            // the directory, and that of the repository of a catalog; else the same
 	name      string            // of the directory
 	bundles   []string          // directories
+	lacking   []string          // directories that look like bundles and are none
 	granting  []string          // what grants rights beside them: files of kustomizations, directories of charts
 	roles     []string          // files of roles, which grant rights too
 	catalogs  []string          // directories; files in the root
@@ -156,6 +157,9 @@ func (r *repository) walk(ctx context.Context, root string) error {
 		case !e.IsDir():
 		case !top && (name[0] == '.' || slices.Contains(notLooked, name)),
 			(name == "templates" || name == "charts") && first(filepath.Dir(at), chartFile) != "":
+			return filepath.SkipDir
+		case source.Lacking(at) != "":
+			r.lacking = append(r.lacking, filepath.Clean(at))
 			return filepath.SkipDir
 		case source.IsAnnotated(at):
 			r.bundles = append(r.bundles, filepath.Clean(at))
