@@ -26,6 +26,8 @@ var (
 	ruleDowngrade = findings.Rule{ID: "skip-range-downgrade", Text: "skipRange contains the version of a newer entry",
 		Help: "skipRange has no direction, so OLM v0 updates the newer version to the older one, and can go " +
 			"round forever."}
+	ruleBackwards = findings.Rule{ID: "replaces-downgrade", Text: "An entry replaces one of a higher version",
+		Help: "OLM v0 updates the newer version to the older one."}
 	ruleCannotReach = findings.Rule{ID: "head-out-of-reach", Text: "An entry has no update and is not the head",
 		Help: "OLM v0 keeps it without an error."}
 	ruleNextChannel = findings.Rule{ID: "next-channel-out-of-reach",
@@ -49,7 +51,7 @@ var (
 
 // CatalogRules returns the rules of Validate, sorted by id.
 func CatalogRules() []findings.Rule {
-	list := []findings.Rule{ruleDangling, ruleSeveral, ruleSelf, ruleDowngrade, ruleCannotReach, ruleNextChannel,
+	list := []findings.Rule{ruleDangling, ruleSeveral, ruleSelf, ruleDowngrade, ruleBackwards, ruleCannotReach, ruleNextChannel,
 		ruleProperty, ruleConstraint, ruleSchema, ruleField, ruleBundle, ruleNotAlone}
 	for id, text := range catalog.Rules {
 		list = append(list, findings.Rule{ID: id, Text: text,
@@ -150,6 +152,15 @@ func (v *validator) channel(p *catalog.Package, ch *catalog.Channel) []*entry {
 		if ch.Entry(e.Replaces) == nil {
 			v.add(ruleDangling, findings.Note, e.Place, object, "", "%s replaces %s, which is not in the channel",
 				e.Name, e.Replaces)
+		}
+		of, old := p.Bundle(e.Name), p.Bundle(e.Replaces)
+		if of == nil || old == nil {
+			continue
+		}
+		from, known := old.Version()
+		if to, ok := of.Version(); known && ok && to.LT(from) {
+			v.add(ruleBackwards, findings.Warning, e.Place, object, "", "%s has version %s and replaces %s, which has %s",
+				e.Name, to, old.Name, from)
 		}
 	}
 	for _, old := range slices.Sorted(maps.Keys(replacedBy)) {

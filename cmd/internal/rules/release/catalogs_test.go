@@ -182,6 +182,8 @@ func TestCatalogs(t *testing.T) {
 			bundle("1.1.0", "v1", "", "  replaces: a.v1.0.9\n  skips: [a.v1.0.1]\n"), []string{csv("1.1.0") + ":8: error: it replaces a.v1.0.9, and " +
 			"no bundle of the operator is that: users of a.v1.0.0 stay [release/update-graph]"}},
 
+		{"a version twice", plain().bundle("1.1.0", "v1", "", "  replaces: a.v1.0.0\n").replace(csv("1.1.0"), "version: 1.1.0", "version: 1.0.0"),
+			[]string{csv("1.1.0") + ":1: error: Package a: duplicate versions found in bundles: [{1.0.0: [a.v1.0.0, a.v1.1.0]}] [duplicate-version]"}},
 		{"dangling", plain().bundle("1.0.1", "v1", "", "  replaces: a.v1.0.0\n").bundle("1.1.0", "v1", "", "  replaces: a.v1.0.0\n"),
 			[]string{csv("1.0.1") + ":1: error: Channel v1: dangling: the head is a.v1.1.0, and nothing updates a.v1.0.1 [release/update-graph]"}},
 		{"it replaces what is not there", plain().bundle("1.1.0", "v1", `olm.skipRange: "<1.1.0"`, "  replaces: a.v1.0.9\n"),

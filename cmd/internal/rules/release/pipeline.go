@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -113,12 +114,17 @@ func operatorName(csv string) string {
 // graph asks what the pipeline asks of a bundle without file-based catalogs (static_tests/community/operator.py and
 // bundle.py, static_tests/common/bundle.py).
 func (s *catalogSet) graph(b *bundle.Bundle) {
-	if s.ci.FBC.Enabled || s.top == s.root {
+	versioned := func(x *opened) bool { _, err := semver.ParseTolerant(path.Base(x.dir)); return err == nil }
+	if s.ci.FBC.Enabled || s.top == s.root && (len(s.committed)+len(s.templates) > 0 ||
+		len(lists.Filter(slices.Collect(maps.Values(s.opened)), versioned)) < len(s.opened)) {
 		return
 	}
 	p, e := s.own.Packages[b.Package], catalog.EntryOf(b.CSV)
+	rules := []string{"default-channel", "duplicate-version", "replaces-downgrade"}
 	s.list = append(s.list, lists.Filter(resolve.Validate(s.own), func(f findings.Finding) bool {
-		return f.Rule == "default-channel" && f.Object == "Package "+p.Name
+		ofPackage := f.Object == "Package "+p.Name || strings.HasPrefix(f.Object, "Channel "+p.Name+"/")
+		return ofPackage && slices.Contains(rules, f.Rule) &&
+			(f.Rule != "replaces-downgrade" || s.ci.UpdateGraph != pipeline.ModeSemver)
 	})...)
 	in := b.AnnotationError(olm.BundleChannels, "")
 	s.others(catalog.Place{File: filepath.Join(s.opened[e.Name].dir, in.File), Line: in.Line}, p, e, b.Channels)

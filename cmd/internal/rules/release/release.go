@@ -173,11 +173,16 @@ func readBundle(ctx context.Context, dir string) (*opened, error) {
 	return &opened{filepath.ToSlash(dir), src, b}, err
 }
 
-// newest returns the bundles that are to be released: those of the newest version of each package.
+// newest returns the bundles that are to be released: those of the newest version of each package that nothing replaces.
 func (c *checker) newest(read []*opened) (list []*opened) {
 	for _, of := range lists.Groups(read, func(x *opened) string { return x.bundle.Package }) {
 		version := func(x *opened) string { return x.bundle.CSV.Spec.Version.String() }
-		last := slices.MaxFunc(of, func(a, b *opened) int { return source.CompareVersions(version(a), version(b)) })
+		replaced := lists.Set(of, func(x *opened) string { return x.bundle.CSV.Spec.Replaces })
+		heads := lists.Filter(of, func(x *opened) bool { return !replaced[x.bundle.CSV.Name] })
+		if len(heads) == 0 { // a circle
+			heads = of
+		}
+		last := slices.MaxFunc(heads, func(a, b *opened) int { return source.CompareVersions(version(a), version(b)) })
 		older := 0
 		for _, x := range of {
 			if version(x) == version(last) {
