@@ -279,8 +279,8 @@ func IsAnnotated(dir string) bool {
 	return err == nil && IsBundleDir(dir)
 }
 
-// Lacking returns what a directory lacks to be the bundle that it looks like: it is named by a version, has something of
-// a bundle, and stands beside bundles or below operators/NAME. It returns "" for a bundle, and for anything else.
+// Lacking returns what a directory lacks to be the bundle that it looks like: it is named by a version, has a part of a
+// bundle, and stands beside bundles or below operators/NAME. It returns "" for a bundle, and for anything else.
 func Lacking(dir string) string {
 	has := func(name string) bool { return exists(filepath.Join(dir, name)) }
 	annotated, manifests := has("metadata/annotations.yaml"), has("manifests")

@@ -51,8 +51,8 @@ var (
 
 // CatalogRules returns the rules of Validate, sorted by id.
 func CatalogRules() []findings.Rule {
-	list := []findings.Rule{ruleDangling, ruleSeveral, ruleSelf, ruleDowngrade, ruleBackwards, ruleCannotReach, ruleNextChannel,
-		ruleProperty, ruleConstraint, ruleSchema, ruleField, ruleBundle, ruleNotAlone}
+	list := []findings.Rule{ruleDangling, ruleSeveral, ruleSelf, ruleDowngrade, ruleBackwards, ruleCannotReach,
+		ruleNextChannel, ruleProperty, ruleConstraint, ruleSchema, ruleField, ruleBundle, ruleNotAlone}
 	for id, text := range catalog.Rules {
 		list = append(list, findings.Rule{ID: id, Text: text,
 			Help: "opm does not serve such a catalog. Source: operator-registry, " +
@@ -159,8 +159,8 @@ func (v *validator) channel(p *catalog.Package, ch *catalog.Channel) []*entry {
 		}
 		from, known := old.Version()
 		if to, ok := of.Version(); known && ok && to.LT(from) {
-			v.add(ruleBackwards, findings.Warning, e.Place, object, "", "%s has version %s and replaces %s, which has %s",
-				e.Name, to, old.Name, from)
+			v.add(ruleBackwards, findings.Warning, e.Place, object, "",
+				"%s has version %s and replaces %s, which has %s", e.Name, to, old.Name, from)
 		}
 	}
 	for _, old := range slices.Sorted(maps.Keys(replacedBy)) {

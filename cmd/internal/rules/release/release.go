@@ -83,8 +83,8 @@ func Check(ctx context.Context, root string, o validate.Options, helm charts.Ren
 			Tip: "make the bundle first, or name the directory of an operator"}
 	}
 	for _, dir := range r.lacking {
-		c.add(r.root, []findings.Finding{{Rule: ruleScope, Level: findings.Error, File: dir, Message: "it is left out: " +
-			"it looks like a release, and has no " + source.Lacking(dir)}}, nil)
+		c.add(r.root, []findings.Finding{{Rule: ruleScope, Level: findings.Error, File: dir,
+			Message: "it is left out: it looks like a release, and has no " + source.Lacking(dir)}}, nil)
 	}
 	newest := c.newest(read)
 	for _, x := range newest {
@@ -173,7 +173,8 @@ func readBundle(ctx context.Context, dir string) (*opened, error) {
 	return &opened{filepath.ToSlash(dir), src, b}, err
 }
 
-// newest returns the bundles that are to be released: those of the newest version of each package that nothing replaces.
+// newest returns the bundles that are to be released: those of the newest version of each package that none
+// replaces.
 func (c *checker) newest(read []*opened) (list []*opened) {
 	for _, of := range lists.Groups(read, func(x *opened) string { return x.bundle.Package }) {
 		version := func(x *opened) string { return x.bundle.CSV.Spec.Version.String() }
