@@ -70,10 +70,10 @@ func readBundles(ctx context.Context, dir string, o Options) (*Catalog, error) {
 // folder is a directory with what belongs to one operator, or to several: bundles, a legacy package, a pipeline.File.
 type folder struct {
 	dir      string
-	bundles  []string // their directories
-	lacking  []string // directories that look like bundles and are none
-	packages []string // of the bundles
-	unclear  bool     // it may have other packages
+	bundles  []string    // their directories
+	lacking  [][2]string // directories that look like bundles and are none, and what they lack
+	packages []string    // of the bundles
+	unclear  bool        // it may have other packages
 	legacy   bool
 	pipeline bool
 }
@@ -100,6 +100,7 @@ func (s *folders) at(dir string) *folder {
 // annotations.
 func foldersOf(dir string) ([]*folder, error) {
 	var found folders
+	beside := source.Beside{}
 	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
 		if err == nil && e.Name() == pipeline.File {
 			found.at(filepath.Dir(p)).pipeline = true
@@ -107,13 +108,14 @@ func foldersOf(dir string) ([]*folder, error) {
 		if err != nil || !e.IsDir() {
 			return err
 		}
+		lacking := beside.Lacking(p)
 		switch {
 		case holdsLegacy(os.DirFS(p), "."):
 			f := found.at(p)
 			f.legacy, f.unclear = true, true
-		case source.Lacking(p) != "":
+		case lacking != "":
 			f := found.at(filepath.Dir(p))
-			f.lacking, f.unclear = append(f.lacking, p), true
+			f.lacking, f.unclear = append(f.lacking, [2]string{p, lacking}), true
 		case source.IsBundleDir(p) && isDir(filepath.Join(p, "manifests")):
 			f, name := found.at(filepath.Dir(p)), packageOf(p)
 			f.bundles = append(f.bundles, p)
@@ -145,9 +147,9 @@ func (c *Catalog) addFolder(ctx context.Context, f *folder, o Options) error {
 			return err
 		}
 	}
-	for _, dir := range f.lacking {
-		c.Faulty = append(c.Faulty, Faulty{Missing: true, dir: filepath.Base(dir),
-			Err: fmt.Errorf("%s is no bundle: it has no %s", dir, source.Lacking(dir))})
+	for _, lacking := range f.lacking {
+		c.Faulty = append(c.Faulty, Faulty{Missing: true, dir: filepath.Base(lacking[0]),
+			Err: fmt.Errorf("%s is no bundle: it has no %s", lacking[0], lacking[1])})
 		if len(f.packages) == 1 {
 			c.Faulty[len(c.Faulty)-1].Package = f.packages[0]
 		}

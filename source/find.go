@@ -279,23 +279,33 @@ func IsAnnotated(dir string) bool {
 	return err == nil && IsBundleDir(dir)
 }
 
+// Beside remembers which directories have bundles, or are operators/NAME.
+type Beside map[string]bool
+
 // Lacking returns what a directory lacks to be the bundle that it looks like: it is named by a version, has a part of a
 // bundle, and stands beside bundles or below operators/NAME. It returns "" for a bundle, and for anything else.
-func Lacking(dir string) string {
+func (b Beside) Lacking(dir string) string {
+	if _, err := semver.ParseTolerant(filepath.Base(dir)); err != nil {
+		return ""
+	}
 	has := func(name string) bool { return exists(filepath.Join(dir, name)) }
-	annotated, manifests := has("metadata/annotations.yaml"), has("manifests")
-	if _, err := semver.ParseTolerant(filepath.Base(dir)); err != nil || annotated && manifests {
+	manifests := has("manifests")
+	if manifests && has("metadata/annotations.yaml") {
 		return ""
 	}
 	above := filepath.Dir(dir)
 	legacy := func(e fs.DirEntry) bool { return IsPackageManifestName(e.Name()) }
 	csv := func(at string) bool { return isCSV().Match(content(at)) }
+	released, is := b[above]
+	if !is {
+		released = !slices.ContainsFunc(entriesOf(above), legacy) &&
+			(filepath.Base(filepath.Dir(above)) == "operators" || slices.ContainsFunc(dirsIn(above), IsAnnotated))
+		b[above] = released
+	}
 	switch {
-	case slices.ContainsFunc(entriesOf(above), legacy),
-		filepath.Base(filepath.Dir(above)) != "operators" && !slices.ContainsFunc(dirsIn(above), IsAnnotated),
-		!manifests && !has("metadata") && !slices.ContainsFunc(dirsIn(dir), func(at string) bool {
-			return csv(at) || slices.ContainsFunc(dirsIn(at), csv)
-		}):
+	case !released, !manifests && !has("metadata") && !slices.ContainsFunc(dirsIn(dir), func(at string) bool {
+		return csv(at) || slices.ContainsFunc(dirsIn(at), csv)
+	}):
 		return ""
 	case !manifests:
 		return "manifests/"

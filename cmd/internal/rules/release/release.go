@@ -82,9 +82,9 @@ func Check(ctx context.Context, root string, o validate.Options, helm charts.Ren
 			"manifests and metadata/annotations.yaml",
 			Tip: "make the bundle first, or name the directory of an operator"}
 	}
-	for _, dir := range r.lacking {
+	for _, dir := range lists.Keys(r.lacking) {
 		c.add(r.root, []findings.Finding{{Rule: ruleScope, Level: findings.Error, File: dir,
-			Message: "it is left out: it looks like a release, and has no " + source.Lacking(dir)}}, nil)
+			Message: "it is left out: it looks like a release, and has no " + r.lacking[dir]}}, nil)
 	}
 	newest := c.newest(read)
 	for _, x := range newest {

@@ -49,7 +49,8 @@ type repository struct {
 	root, top string            // the directory, and that of the repository of a catalog; else the same
 	name      string            // of the directory
 	bundles   []string          // directories
-	lacking   []string          // directories that look like bundles and are none
+	lacking   map[string]string // what directories lack that look like bundles
+	near      source.Beside
 	granting  []string          // what grants rights beside them: files of kustomizations, directories of charts
 	roles     []string          // files of roles, which grant rights too
 	catalogs  []string          // directories; files in the root
@@ -64,7 +65,8 @@ func look(ctx context.Context, root string) (*repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &repository{root: root, top: root, name: filepath.Base(abs), templates: map[string]string{}}
+	r := &repository{root: root, top: root, name: filepath.Base(abs), templates: map[string]string{},
+		lacking: map[string]string{}, near: source.Beside{}}
 	roots := []string{root}
 	if inCatalogs(root) {
 		r.top = filepath.Join(root, "..", "..")
@@ -158,8 +160,8 @@ func (r *repository) walk(ctx context.Context, root string) error {
 		case !top && (name[0] == '.' || slices.Contains(notLooked, name)),
 			(name == "templates" || name == "charts") && first(filepath.Dir(at), chartFile) != "":
 			return filepath.SkipDir
-		case source.Lacking(at) != "":
-			r.lacking = append(r.lacking, filepath.Clean(at))
+		case r.near.Lacking(at) != "":
+			r.lacking[filepath.Clean(at)] = r.near.Lacking(at)
 			return filepath.SkipDir
 		case source.IsAnnotated(at):
 			r.bundles = append(r.bundles, filepath.Clean(at))
