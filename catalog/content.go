@@ -159,7 +159,7 @@ func (c Choice) source(ctx context.Context, body *content, o Options) (s *source
 	}
 	switch {
 	case len(objects) == 0 && body.Image == "" && signed:
-		return nil, false, source.Unsigned("the catalog has no image of it, and what it holds itself")
+		return nil, false, o.Source.Unsigned("the catalog has no image of it, and what it holds itself")
 	case len(objects) == 0 && o.Metadata && !signed && (o.Source.Offline || body.Image == ""):
 		s, err = c.metadata(body, o.Source.Limits)
 		return s, true, err

@@ -26,8 +26,8 @@ const (
 	maxSignatureSize = 1 << 20
 )
 
-// Unsigned returns the error for a source that has no signature.
-func Unsigned(what string) error {
+// Unsigned returns the error for a source that has no signature, and is to have one.
+func (o Options) Unsigned(what string) error {
 	return manifest.WithHint(fmt.Errorf("%s: has no signature to verify; only images in registries have", what),
 		"use oci://IMAGE, or ask for no signature", option.VerifyKeys)
 }

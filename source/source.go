@@ -137,7 +137,7 @@ func Open(ctx context.Context, ref string, o Options) (*Source, error) {
 		return nil, hint(errors.New("unknown kind of source "+quote(kind)), "the kinds are %s", kinds)
 	}
 	if len(o.VerifyKeys) > 0 && kind != KindOCI && kind != KindCatalog {
-		return nil, Unsigned(ref)
+		return nil, o.Unsigned(ref)
 	}
 	s, err := open(ctx, arg, o)
 	if bad, ok := errors.AsType[*fs.PathError](err); ok && bad.Path == arg {

@@ -222,7 +222,7 @@ func TestWorkers(t *testing.T) {
 	broken := filepath.Join(t.TempDir(), "none")
 	for _, args := range [][]string{
 		{"render", "-f", file, "-o", "-"},
-		{"lint", many, "--policy", "operate-first"},
+		{"lint", many, "--policy", "operate-first", "--all"},
 		append([]string{"images", broken, "--format", "json"}, bundles...),
 		{"catalog", "audit", many, "--format", "json"},
 	} {

@@ -148,7 +148,7 @@ func (w *walker) dir(root, real string) error {
 			f.skip = "the templates of a chart that nothing here applies"
 			w.add(f, f.path)
 			return filepath.SkipDir
-		case entry.IsDir() && filepath.Dir(inside) != "." && ofBundle(p):
+		case !w.All && entry.IsDir() && filepath.Dir(inside) != "." && ofBundle(p):
 			f.skip = "the manifests of a bundle, which nothing here applies"
 			w.add(f, f.path)
 			return filepath.SkipDir
