@@ -115,7 +115,7 @@ func foldersOf(dir string) ([]*folder, error) {
 			f.legacy, f.unclear = true, true
 		case lacking != "":
 			f := found.at(filepath.Dir(p))
-			f.lacking, f.unclear = append(f.lacking, [2]string{p, lacking}), true
+			f.lacking = append(f.lacking, [2]string{p, lacking})
 		case source.IsBundleDir(p) && isDir(filepath.Join(p, "manifests")):
 			f, name := found.at(filepath.Dir(p)), packageOf(p)
 			f.bundles = append(f.bundles, p)
