@@ -301,9 +301,15 @@ func (q *question) rendered(r versions.Release) ([]olmv1.Object, error) {
 	return olmv1.Render(q.Bundle, o)
 }
 
-// renderer reports a bundle that the renderer of a release fails at, and that of a newer one does not.
+// renderer reports a bundle without the name of its package, and one that the renderer of a release fails at, and that
+// of a newer one does not.
 func (q *question) renderer() {
 	if !q.renders() {
+		return
+	}
+	if q.Bundle.Annotations[olm.BundlePackage] == "" {
+		q.add(RuleRenderer, findings.Error, "", "package name is empty", "write "+olm.BundlePackage+
+			" into metadata/annotations.yaml")
 		return
 	}
 	for _, r := range q.Controllers() {
