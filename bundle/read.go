@@ -324,7 +324,7 @@ func (r *reader) takeFile(name string, docs []*manifest.Document) error {
 		if d.Index > 0 && !several {
 			several = true
 			r.warn(WarnSeveralDocuments, &manifest.Error{File: name, Line: d.Line,
-				Msg: "OLM reads only the first document of a file and loses this one"})
+				Msg: "OLM v0 reads only the first document of a file and loses this one"})
 		}
 		if err := r.takeDocument(d); err != nil {
 			return err

@@ -53,15 +53,15 @@ func TestWarned(t *testing.T) {
 		{"empty file", put("manifests/empty.yaml", ""), nil},
 		{"not an object", put("manifests/values.yaml", "# mine\na: b\n"), []string{WarnNotAnObject + ": manifests/values.yaml:1: not a Kubernetes object (it has no kind): left out"}},
 		{"two documents", put("manifests/z.yaml", "---\n"+strings.Replace(goodService, "metrics", "two", 1)+"---\n"+strings.Replace(goodService, "metrics", "three", 1)),
-			[]string{WarnSeveralDocuments + ": manifests/z.yaml:9: OLM reads only the first document of a file and loses this one"}},
+			[]string{WarnSeveralDocuments + ": manifests/z.yaml:9: OLM v0 reads only the first document of a file and loses this one"}},
 		{"three documents", put("manifests/z.yaml", "a: b\n---\nc: d\n---\ne: f\n"), []string{
 			WarnNotAnObject + ": manifests/z.yaml:1: not a Kubernetes object (it has no kind): left out",
-			WarnSeveralDocuments + ": manifests/z.yaml:2: OLM reads only the first document of a file and loses this one",
+			WarnSeveralDocuments + ": manifests/z.yaml:2: OLM v0 reads only the first document of a file and loses this one",
 			WarnNotAnObject + ": manifests/z.yaml:2: not a Kubernetes object (it has no kind): left out",
 			WarnNotAnObject + ": manifests/z.yaml:4: not a Kubernetes object (it has no kind): left out"}},
 		{"license as a document", replace(serviceFile, "apiVersion: v1\n", "# license\n---\napiVersion: v1\n"), []string{
 			WarnSeveralDocuments + ": " + serviceFile + ":1: the first document is empty or a comment: OLM fails to unpack such a file",
-			WarnSeveralDocuments + ": " + serviceFile + ":2: OLM reads only the first document of a file and loses this one"}},
+			WarnSeveralDocuments + ": " + serviceFile + ":2: OLM v0 reads only the first document of a file and loses this one"}},
 		{"only comments", put("manifests/z.yaml", "# nothing\n"), []string{WarnSeveralDocuments + ": manifests/z.yaml:1: the first document is empty or a comment: OLM fails to unpack such a file"}},
 		{"a List", put("manifests/z.yaml", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a}\n"), []string{WarnSeveralDocuments + ": manifests/z.yaml:1: OLM does not install a List; its items are taken one by one"}},
 		{"unknown field", replace(csvFile, "  version: 0.0.1\n", "  version: 0.0.1\n  icons: []\n"), []string{WarnUnknownField + ": " + csv + "8: spec.icons: not a field of a ClusterServiceVersion (did you mean icon?): OLM drops it"}},
