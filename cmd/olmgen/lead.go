@@ -264,6 +264,9 @@ func reader(cmd *cobra.Command, is material, path string) string {
 	case aPolicy:
 		return "olmgen lint TREE --policy " + quoted + " judges a TREE by it"
 	}
+	if legacy, _ := filepath.Glob(filepath.Join(path, "*package.y*ml")); len(legacy) == 1 {
+		return "mend " + text.Shell(filepath.ToSlash(legacy[0])) + ", and olmgen convert " + quoted + " makes bundles of it"
+	}
 	return "olmgen check " + quoted + " says what OLM does with it"
 }
 
