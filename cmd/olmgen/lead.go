@@ -265,7 +265,8 @@ func reader(cmd *cobra.Command, is material, path string) string {
 		return "olmgen lint TREE --policy " + quoted + " judges a TREE by it"
 	}
 	if legacy, _ := filepath.Glob(filepath.Join(path, "*package.y*ml")); len(legacy) == 1 {
-		return "mend " + text.Shell(filepath.ToSlash(legacy[0])) + ", and olmgen convert " + quoted + " makes bundles of it"
+		return "mend " + text.Shell(filepath.ToSlash(legacy[0])) + ", and olmgen convert " + quoted +
+			" makes bundles of it"
 	}
 	return "olmgen check " + quoted + " says what OLM does with it"
 }
