@@ -147,12 +147,13 @@ func (c *Catalog) addFolder(ctx context.Context, f *folder, o Options) error {
 			return err
 		}
 	}
+	pkg := ""
+	if len(f.packages) == 1 {
+		pkg = f.packages[0]
+	}
 	for _, lacking := range f.lacking {
-		c.Faulty = append(c.Faulty, Faulty{Missing: true, dir: filepath.Base(lacking[0]),
+		c.Faulty = append(c.Faulty, Faulty{Package: pkg, Missing: true, dir: filepath.Base(lacking[0]),
 			Err: fmt.Errorf("%s is no bundle: it has no %s", lacking[0], lacking[1])})
-		if len(f.packages) == 1 {
-			c.Faulty[len(c.Faulty)-1].Package = f.packages[0]
-		}
 	}
 	for _, dir := range f.bundles {
 		so := o.Source

@@ -590,12 +590,16 @@ func (f *diffFlags) compareClusters(cmd *cobra.Command, sides [2]side, pairs []r
 		dirs   [2]string
 	}
 	reports := map[[2][sha256.Size]byte]known{}
+	named := len(f.cluster.crs)+len(f.cluster.trees) > 0 // something else is told of a cluster by its name
 	for _, pair := range pairs {
 		if len(f.oldCatalogs) == 0 && pair.Equal() {
 			out.Compared++
 			continue
 		}
-		key := pair.Key()
+		var key [2][sha256.Size]byte
+		if !named {
+			key = pair.Key()
+		}
 		if same, ok := reports[key]; ok {
 			out.Add(pair.Rel, same.report, same.dirs[:]...)
 			continue
@@ -617,7 +621,7 @@ func (f *diffFlags) compareClusters(cmd *cobra.Command, sides [2]side, pairs []r
 			return nil, err
 		}
 		out.Add(pair.Rel, report, each[0].Name, each[1].Name)
-		if len(f.cluster.crs)+len(f.cluster.trees) == 0 { // nothing else is told of the cluster by its name
+		if !named {
 			reports[key] = known{report, [2]string{each[0].Name, each[1].Name}}
 		}
 	}

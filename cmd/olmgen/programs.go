@@ -59,17 +59,14 @@ func (k *kubernetes) Check(ctx context.Context, asked []writes.Write) ([]writes.
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	keys := lists.Map(asked, writes.Write.Key)
-	var open []writes.Write
-	at := map[[sha256.Size]byte]int{}
+	var open []int
 	for i, key := range keys {
-		_, is := at[key]
-		if _, known := k.known[key]; !known && !is {
-			at[key] = len(open)
-			open = append(open, asked[i])
+		if _, known := k.known[key]; !known {
+			open = append(open, i)
 		}
 	}
 	if len(open) > 0 {
-		answers, err := k.Kubernetes.Check(ctx, open)
+		answers, err := k.Kubernetes.Check(ctx, lists.Map(open, func(i int) writes.Write { return asked[i] }))
 		if _, ok := errors.AsType[*beside.Missing](err); ok {
 			k.say.Do(func() { sayMissing(k.cmd, "whether the API server takes the objects was not asked", err) })
 			return make([]writes.Answer, len(asked)), nil
@@ -80,8 +77,8 @@ func (k *kubernetes) Check(ctx context.Context, asked []writes.Write) ([]writes.
 		if len(answers) != len(open) {
 			return nil, fmt.Errorf("%s: %d answers to %d questions", k.Name, len(answers), len(open))
 		}
-		for key, i := range at {
-			k.known[key] = answers[i]
+		for n, i := range open {
+			k.known[keys[i]] = answers[n]
 		}
 	}
 	return lists.Map(keys, func(key [sha256.Size]byte) writes.Answer {

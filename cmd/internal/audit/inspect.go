@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -378,15 +379,18 @@ func (r *Release) state(csv *v1alpha1.ClusterServiceVersion) (state v1alpha1.Clu
 // target returns what the verdicts are about.
 func (s *Set) target() string {
 	o := s.options
-	var names []string
-	for _, p := range s.Packages {
-		for _, r := range p.Releases {
-			of := o
-			if of.Form = r.form(o); !o.Cluster.Known() || o.Form != "" {
-				names = append(names, of.target())
-			}
-		}
+	if o.Form != "" || o.Cluster.Known() {
+		return o.target()
 	}
+	forms := map[fit.Form]bool{}
+	for _, p := range s.Packages {
+		maps.Copy(forms, lists.Set(p.Releases, func(r *Release) fit.Form { return r.form(o) }))
+	}
+	names := lists.Map(lists.Keys(forms), func(form fit.Form) string {
+		of := o
+		of.Form = form
+		return of.target()
+	})
 	return cmp.Or(text.And(lists.SortedUnique(names)), o.target())
 }
 

@@ -74,7 +74,7 @@ type Memo struct {
 }
 
 func (m *Memo) of(old, now *crs.CRD, compare func() ([]found, error)) ([]found, error) {
-	if m == nil || old == nil || now == nil || old.Raw() == nil || now.Raw() == nil || old.Same(now) {
+	if m == nil || old.Raw() == nil || now.Raw() == nil {
 		return compare()
 	}
 	pair := [2][sha256.Size]byte{sha256.Sum256(old.Raw()), sha256.Sum256(now.Raw())}
@@ -107,14 +107,7 @@ func Compare(ctx context.Context, old, now []*manifest.Object, opts Options) ([]
 	names := lists.Keys(before, after)
 	results, errs := make([][]found, len(names)), make([]error, len(names))
 	parallel.Each(0, len(names), func(i int) {
-		old, now, memo := before[names[i]], after[names[i]], opts.Memo
-		deleted := slices.Contains(opts.Deleted, names[i])
-		if deleted {
-			memo = nil
-		}
-		results[i], errs[i] = memo.of(old, now, func() ([]found, error) {
-			return comparators.compare(ctx, names[i], old, now, deleted)
-		})
+		results[i], errs[i] = comparators.compare(ctx, names[i], before[names[i]], after[names[i]], opts)
 	})
 	if err := cmp.Or(errs...); err != nil {
 		return nil, err // the first by name, whoever was faster
@@ -147,29 +140,32 @@ type (
 	versionOf  = apiextensionsv1.CustomResourceDefinitionVersion
 )
 
-// compare returns the findings about one CRD. One side may be missing, and the older one deleted. What is decoded is
-// too large to be kept.
-func (c *comparators) compare(ctx context.Context, name string, old, now *crs.CRD,
-	deleted bool) ([]found, error) {
+// compare returns the findings about one CRD. One side may be missing, and the older one deleted.
+func (c *comparators) compare(ctx context.Context, name string, old, now *crs.CRD, opts Options) ([]found, error) {
+	one := func(rule, message string) ([]found, error) {
+		return []found{{Finding: Finding{CRD: name, Rule: rule, Message: message}}}, nil
+	}
+	switch {
+	case now == nil:
+		return one(ruleCRDRemoved,
+			"the CRD is gone: where it is pruned, every "+old.DefinedKind()+" is deleted with it")
+	case old == nil:
+		return one(ruleCRDAdded, "new CRD of "+now.DefinedKind())
+	case slices.Contains(opts.Deleted, name):
+		return one(ruleCRDRemoved,
+			"the CRD goes with what owns it, and every "+old.DefinedKind()+" with it, before it is made again")
+	case old.Same(now):
+		return nil, nil
+	}
+	return opts.Memo.of(old, now, func() ([]found, error) { return c.compareBoth(ctx, name, old, now) })
+}
+
+// compareBoth is compare of two that differ. What is decoded is too large to be kept.
+func (c *comparators) compareBoth(ctx context.Context, name string, old, now *crs.CRD) ([]found, error) {
 	var all []found
 	add := func(rule, version, path, message string) {
 		all = append(all,
 			found{Finding: Finding{CRD: name, Version: version, Rule: rule, Path: path, Message: message}})
-	}
-	switch {
-	case now == nil:
-		add(ruleCRDRemoved, "", "",
-			"the CRD is gone: where it is pruned, every "+old.DefinedKind()+" is deleted with it")
-		return all, nil
-	case deleted && old != nil:
-		add(ruleCRDRemoved, "", "",
-			"the CRD goes with what owns it, and every "+old.DefinedKind()+" with it, before it is made again")
-		return all, nil
-	case old == nil:
-		add(ruleCRDAdded, "", "", "new CRD of "+now.DefinedKind())
-		return all, nil
-	case old.Same(now):
-		return nil, nil
 	}
 	a, err := old.Decode()
 	if err != nil {

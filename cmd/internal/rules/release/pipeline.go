@@ -114,9 +114,9 @@ func operatorName(csv string) string {
 // graph asks what the pipeline asks of a bundle without file-based catalogs (static_tests/community/operator.py and
 // bundle.py, static_tests/common/bundle.py).
 func (s *catalogSet) graph(b *bundle.Bundle) {
-	versioned := func(x *opened) bool { _, err := semver.ParseTolerant(path.Base(x.dir)); return err == nil }
+	unversioned := func(x *opened) bool { _, err := semver.ParseTolerant(path.Base(x.dir)); return err != nil }
 	if s.ci.FBC.Enabled || s.top == s.root && (len(s.committed)+len(s.templates) > 0 ||
-		len(lists.Filter(slices.Collect(maps.Values(s.opened)), versioned)) < len(s.opened)) {
+		lists.Any(maps.Values(s.opened), unversioned)) {
 		return
 	}
 	p, e := s.own.Packages[b.Package], catalog.EntryOf(b.CSV)

@@ -160,8 +160,7 @@ func (r *repository) walk(ctx context.Context, root string) error {
 		case !top && (name[0] == '.' || slices.Contains(notLooked, name)),
 			(name == "templates" || name == "charts") && first(filepath.Dir(at), chartFile) != "":
 			return filepath.SkipDir
-		case r.near.Lacking(at) != "":
-			r.lacking[filepath.Clean(at)] = r.near.Lacking(at)
+		case r.lacks(at):
 			return filepath.SkipDir
 		case source.IsAnnotated(at):
 			r.bundles = append(r.bundles, filepath.Clean(at))
@@ -173,6 +172,15 @@ func (r *repository) walk(ctx context.Context, root string) error {
 		}
 		return nil
 	})
+}
+
+// lacks notes what a directory lacks that looks like a bundle.
+func (r *repository) lacks(at string) bool {
+	what := r.near.Lacking(at)
+	if what != "" {
+		r.lacking[filepath.Clean(at)] = what
+	}
+	return what != ""
 }
 
 // kustomized returns the kustomization in the first directory that has one.
