@@ -148,7 +148,7 @@ func (q *question) kubernetes() {
 			for _, resource := range r.Resources {
 				plural, _, _ := strings.Cut(resource, "/")
 				if until := versions.ResourceRemoved(group, plural); until != 0 && until <= kube {
-					q.at(q.holding(r.object), RuleAsked, findings.Note, r.field, fmt.Sprintf("account %s asks for "+
+					q.at(q.holding(r.object), RuleAsked, findings.Note, r.field(), fmt.Sprintf("account %s asks for "+
 						"%s.%s, which Kubernetes %s "+
 						"and later do not serve", r.account, plural, group, minor(until)), "")
 				}
@@ -276,18 +276,16 @@ func phaseLimit(r versions.Release) (kind string, limit int) {
 }
 
 // atMost returns a number that the objects of the operator in one phase cannot exceed: OLM v1 makes a role, a binding
-// and an account for a permission, which are in three phases, and no CRD.
+// and an account for a permission, a Service, an Issuer and two Certificates at most for a Deployment.
 func (q *question) atMost() int {
 	spec := q.CSV.Spec.InstallStrategy.StrategySpec
-	made := len(spec.Permissions) + len(spec.ClusterPermissions) + 4*len(spec.DeploymentSpecs) +
-		len(q.CSV.Spec.WebhookDefinitions)
-	most, inPhase := made, map[string]int{"crds": -made}
+	permissions, deployments := len(spec.Permissions)+len(spec.ClusterPermissions), len(spec.DeploymentSpecs)
+	inPhase := map[string]int{"roles": permissions, "bindings": permissions, "identity": permissions,
+		"deploy": deployments, "infrastructure": 4 * deployments, "admission": len(q.CSV.Spec.WebhookDefinitions)}
 	for _, o := range q.Shipped {
-		phase := phaseOf(o.Kind)
-		inPhase[phase]++
-		most = max(most, inPhase[phase]+made)
+		inPhase[phaseOf(o.Kind)]++
 	}
-	return most
+	return slices.Max(slices.Collect(maps.Values(inPhase)))
 }
 
 // renders reports whether OLM v1 renders the bundle, and all of it is known.

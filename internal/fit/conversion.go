@@ -176,7 +176,7 @@ func Unconverted(o Operator, crd *manifest.Object) *Gap {
 	}
 	g.mends = slices.ContainsFunc(o.rights(), func(r right) bool {
 		return slices.ContainsFunc([]string{"update", "patch"}, func(verb string) bool {
-			return rbac.Covers([]rbacv1.PolicyRule{r.PolicyRule}, rbacv1.PolicyRule{Verbs: []string{verb},
+			return rbac.Covers([]rbacv1.PolicyRule{*r.PolicyRule}, rbacv1.PolicyRule{Verbs: []string{verb},
 				APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}})
 		})
 	})

@@ -42,7 +42,7 @@ func olmAPIs(rights []right) (asks []Ask, v1 bool) {
 		}
 		resources := slices.DeleteFunc(lists.SortedUnique(r.Resources), ofConditions)
 		if len(resources) > 0 {
-			asks = append(asks, Ask{r.object, r.field, r.cluster, resources})
+			asks = append(asks, Ask{r.object, r.field(), r.cluster, resources})
 		}
 	}
 	return asks, v1
@@ -55,8 +55,11 @@ func ofConditions(resource string) bool {
 // apis reports that an operator has rights on the APIs of OLM v0. One that has rights on those of OLM v1 as well works
 // with both.
 func (q *question) apis() {
+	if q.form == OLMv0 {
+		return
+	}
 	asks, v1 := olmAPIs(q.held())
-	if q.form == OLMv0 || v1 && q.form == OLMv1 || len(asks) == 0 {
+	if v1 && q.form == OLMv1 || len(asks) == 0 {
 		return
 	}
 	resources := slices.Concat(lists.Map(asks, func(a Ask) []string { return a.Resources })...)
@@ -88,7 +91,7 @@ func (q *question) conditions() {
 	}
 	for _, r := range q.held() {
 		if slices.Contains(r.APIGroups, olm.Group) && slices.ContainsFunc(r.Resources, ofConditions) {
-			q.at(q.holding(r.object), RuleConditions, findings.Warning, r.field, fmt.Sprintf("the operator has rights "+
+			q.at(q.holding(r.object), RuleConditions, findings.Warning, r.field(), fmt.Sprintf("the operator has rights "+
 				"on OperatorConditions, and %s makes none: it cannot hold back its own upgrade%s", q.form.has(),
 				why), hint)
 		}
@@ -243,30 +246,27 @@ func (q *question) kinds() {
 // Refusing returns which known releases refuse an operator under OLM v1 that the newest release takes, a sentence for
 // each reason.
 func Refusing(o Operator) (list []string) {
-	var newest question
-	newest.Operator, newest.form = o, OLMv1
+	q := question{Operator: o, form: OLMv1}
+	refuses := func(ask func(*question), release *versions.Release) bool {
+		q.Cluster, q.list = Cluster{Controller: release}, q.list[:0]
+		ask(&q)
+		return slices.ContainsFunc(q.list, func(f findings.Finding) bool { return f.Level == findings.Error })
+	}
 	for _, reason := range []struct {
 		text string
 		ask  func(*question)
 	}{{"it does not watch all namespaces", (*question).modes}, {"it has webhooks", (*question).webhooks},
 		{"it has objects of a newer kind", (*question).kinds}} {
-		if reason.ask(&newest); newest.refused() {
+		if refuses(reason.ask, nil) {
 			continue
 		}
-		who := versions.Where(func(r versions.Release) bool {
-			q := question{Operator: o, Cluster: Cluster{Controller: &r}, form: OLMv1}
-			reason.ask(&q)
-			return q.refused()
-		}, versions.OperatorController, versions.OpenShift)
+		who := versions.Where(func(r versions.Release) bool { return refuses(reason.ask, &r) },
+			versions.OperatorController, versions.OpenShift)
 		if who != "" {
 			list = append(list, who+" refuse the operator: "+reason.text)
 		}
 	}
 	return list
-}
-
-func (q *question) refused() bool {
-	return slices.ContainsFunc(q.list, func(f findings.Finding) bool { return f.Level == findings.Error })
 }
 
 // behind reports that a release takes something only with a feature gate, or not at all.

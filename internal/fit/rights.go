@@ -18,25 +18,35 @@ import (
 
 // right is a rule that an account of an operator has.
 type right struct {
-	rbacv1.PolicyRule
+	*rbacv1.PolicyRule
 	object  *manifest.Object // the role in which it stands; nil: the ClusterServiceVersion
-	field   string
+	at      [2]int           // the permission of the ClusterServiceVersion, and the rule
 	account string
 	cluster bool // in the whole cluster
+}
+
+// field returns the path of the rule in its object.
+func (r right) field() string {
+	if r.object != nil {
+		return fmt.Sprintf("rules[%d]", r.at[1])
+	}
+	of := "permissions"
+	if r.cluster {
+		of = "clusterPermissions"
+	}
+	return fmt.Sprintf("spec.install.spec.%s[%d].rules[%d]", of, r.at[0], r.at[1])
 }
 
 // rights returns the rules of the permissions of the ClusterServiceVersion, those of the whole cluster first, and those
 // of the roles that the bundle ships and binds to an account of the operator. A role that nothing binds is for users.
 func (o Operator) rights() (list []right) {
-	spec := o.CSV.Spec.InstallStrategy.StrategySpec
-	for _, of := range []struct {
-		name        string
-		permissions []v1alpha1.StrategyDeploymentPermissions
-	}{{"clusterPermissions", spec.ClusterPermissions}, {"permissions", spec.Permissions}} {
-		for i, p := range of.permissions {
-			for k, r := range p.Rules {
-				list = append(list, right{r, nil, fmt.Sprintf("spec.install.spec.%s[%d].rules[%d]", of.name, i, k),
-					p.ServiceAccountName, of.name == "clusterPermissions"})
+	spec := &o.CSV.Spec.InstallStrategy.StrategySpec
+	both := [][]v1alpha1.StrategyDeploymentPermissions{spec.ClusterPermissions, spec.Permissions}
+	for n, permissions := range both {
+		for i, p := range permissions {
+			list = slices.Grow(list, len(p.Rules))
+			for k := range p.Rules {
+				list = append(list, right{&p.Rules[k], nil, [2]int{i, k}, p.ServiceAccountName, n == 0})
 			}
 		}
 	}
@@ -65,12 +75,12 @@ func (o Operator) shippedRights() (list []right) {
 			if !b.BindsName(account) {
 				continue
 			}
-			for _, r := range role.Rules {
+			for i := range role.Rules {
+				r := &role.Rules[i]
 				if r.Role.Object == nil {
 					continue // of the cluster, by aggregation
 				}
-				list = append(list, right{r.PolicyRule, r.Role.Object, fmt.Sprintf("rules[%d]", r.Index), account,
-					b.Clusterwide()})
+				list = append(list, right{&r.PolicyRule, r.Role.Object, [2]int{0, r.Index}, account, b.Clusterwide()})
 			}
 		}
 	}
@@ -107,7 +117,7 @@ func (q *question) finalizers() {
 		var held []rbacv1.PolicyRule
 		for _, r := range q.held() {
 			if r.account == account {
-				held = append(held, r.PolicyRule)
+				held = append(held, *r.PolicyRule)
 			}
 		}
 		if !slices.ContainsFunc(held, createsOwned) {
