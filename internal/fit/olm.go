@@ -91,8 +91,8 @@ func (q *question) conditions() {
 	}
 	for _, r := range q.held() {
 		if slices.Contains(r.APIGroups, olm.Group) && slices.ContainsFunc(r.Resources, ofConditions) {
-			q.at(q.holding(r.object), RuleConditions, findings.Warning, r.field(), fmt.Sprintf("the operator has rights "+
-				"on OperatorConditions, and %s makes none: it cannot hold back its own upgrade%s", q.form.has(),
+			q.at(q.holding(r.object), RuleConditions, findings.Warning, r.field(), fmt.Sprintf("the operator has "+
+				"rights on OperatorConditions, and %s makes none: it cannot hold back its own upgrade%s", q.form.has(),
 				why), hint)
 		}
 	}
