@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -263,18 +264,15 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (comparison, erro
 		say(cmd, findings.Note, hint, "%s changes, and is not read: %s", name, why)
 	}
 	configs := tree.ChangedConfigs(sides[0].tree, sides[1].tree)
-	known, undecided, kept := review.Known([2]*tree.Tree{sides[0].tree, sides[1].tree})
+	known, undecided, said := review.Known([2]*tree.Tree{sides[0].tree, sides[1].tree})
 	changed, alike := tree.Broken(known[0], known[1])
 	options.Unbuilt = lists.Map(changed, (*manifest.Error).Error)
 	options.Before = lists.Map(alike, (*manifest.Error).Error)
 	if old, now := sides[0].tree, sides[1].tree; cmp.Or(now, old) != nil {
 		f.roots.say(cmd, old, cmp.Or(now, old), changed)
 	}
-	for _, what := range kept {
-		note(cmd, "%s", what)
-	}
 	sides[0].tree, sides[1].tree, options.Undecided = known[0], known[1], undecided
-	report, err := f.compareKnown(cmd, sides, on, options)
+	report, err := f.compareKnown(cmd, sides, said, on, options)
 	if err == nil && !report.Meets(compare.AnyDifference) {
 		for _, name := range configs {
 			say(cmd, findings.Note, "render it, and commit what changes",
@@ -284,14 +282,16 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (comparison, erro
 	return report, err
 }
 
-func (f *diffFlags) compareKnown(cmd *cobra.Command, sides [2]side, on review.TreeOptions, options compare.Options) (
-	comparison, error) {
+// compareKnown compares what is known of two sides. said is what is said of a cluster already.
+func (f *diffFlags) compareKnown(cmd *cobra.Command, sides [2]side, said map[string][]findings.Finding,
+	on review.TreeOptions, options compare.Options) (comparison, error) {
 	if !slices.ContainsFunc(sides[:], func(s side) bool { return s.tree == nil && !s.Empty }) { // both are trees
 		pairs := review.ClusterPairs([2]*tree.Tree{sides[0].tree, sides[1].tree})
 		if len(pairs) > 1 {
-			return f.compareClusters(cmd, sides, pairs, on, options)
+			return f.compareClusters(cmd, sides, pairs, said, on, options)
 		}
 	}
+	options.Said = slices.Concat(slices.Collect(maps.Values(said))...)
 	return f.compareSides(cmd, sides, on, options)
 }
 
@@ -573,7 +573,7 @@ func settle(old, now *tree.Tree, catalogs []string, others []*manifest.Object) {
 }
 
 func (f *diffFlags) compareClusters(cmd *cobra.Command, sides [2]side, pairs []review.ClusterPair,
-	on review.TreeOptions, o compare.Options) (*compare.Reports, error) {
+	said map[string][]findings.Finding, on review.TreeOptions, o compare.Options) (*compare.Reports, error) {
 	out := &compare.Reports{Old: sides[0].Name, New: sides[1].Name,
 		Clusters: []compare.ClusterReport{}, Unbuilt: o.Unbuilt, Before: o.Before,
 		Charts: o.Charts, Ignored: o.Ignored}
@@ -592,7 +592,7 @@ func (f *diffFlags) compareClusters(cmd *cobra.Command, sides [2]side, pairs []r
 	reports := map[[2][sha256.Size]byte]known{}
 	named := len(f.cluster.crs)+len(f.cluster.trees) > 0 // something else is told of a cluster by its name
 	for _, pair := range pairs {
-		if len(f.oldCatalogs) == 0 && pair.Equal() {
+		if o.Said = said[pair.Rel]; len(f.oldCatalogs)+len(o.Said) == 0 && pair.Equal() {
 			out.Compared++
 			continue
 		}

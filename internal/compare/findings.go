@@ -24,6 +24,12 @@ const (
 	ruleUsers  = "users-gain"
 )
 
+// The rules about what an engine does with what leaves one of its objects.
+const (
+	RuleMoves = "engine-moves"
+	RuleKeeps = "engine-keeps"
+)
+
 // Rules explains the findings of a report, sorted by id.
 func Rules() []findings.Rule {
 	out := []findings.Rule{
@@ -34,6 +40,9 @@ func Rules() []findings.Rule {
 			"OperatorGroup or its catalog changed, and no catalog says what OLM installs now."},
 		{ID: ruleUsers, Text: "users gain or lose a permission", Help: "A ClusterRole with a label aggregate-to adds " +
 			"its rules to a role that users have."},
+		{ID: RuleMoves, Text: "may be deleted as it moves", Help: "Flux and Argo CD prune what leaves a Kustomization " +
+			"or an Application, unless the other one that has it now has applied it first."},
+		{ID: RuleKeeps, Text: "stays in the cluster", Help: "What the engine does not prune stays when it leaves Git."},
 	}
 	out = slices.Concat(out, upgrade.Rules, fit.Rules(), predict.Outcomes(),
 		lists.Map(crds.BuiltinRules(), func(r crds.Rule) findings.Rule {

@@ -198,10 +198,14 @@ func (r *Report) attention() []string {
 	if slices.Contains(r.severities(SectionCRDs), findings.Warning) {
 		out = append(out, "CRDs")
 	}
-	if slices.ContainsFunc(r.OLM, func(c Consequence) bool {
-		return c.Severity == findings.Warning && c.Rule != upgrade.RulePath.ID && !resolve.Held(c.Rule)
-	}) {
-		out = append(out, "what OLM says")
+	for _, c := range r.OLM {
+		switch {
+		case c.Severity != findings.Warning || c.Rule == upgrade.RulePath.ID || resolve.Held(c.Rule):
+		case c.Rule == RuleMoves:
+			out = lists.Add(out, "what may be deleted as it moves")
+		default:
+			out = lists.Add(out, "what OLM says")
+		}
 	}
 	for _, c := range slices.Concat(r.Workloads, r.Identity) {
 		if c.Severity == findings.Warning {

@@ -109,8 +109,8 @@ func (r Root) By() string {
 	return r.by.Identity()
 }
 
-// Prunes reports whether what applies the root deletes what the root has no more, without asking anybody.
-func (r Root) Prunes() bool {
+// prunes reports whether what applies the root deletes what the root has no more, without asking anybody.
+func (r Root) prunes() bool {
 	if isArgo(r.by) {
 		prune, automated := r.automated()
 		return prune && automated
@@ -121,9 +121,10 @@ func (r Root) Prunes() bool {
 // Races returns why an object may be deleted that moves from the root to another one; "" if what applies that one is
 // first, or the object stays. What is applied there first has the labels or annotations of its new owner, and is not
 // deleted (fluxcd/kustomize-controller: prune, GetOwnerLabels; argoproj/argo-cd: util/argo/resource_tracking.go).
-func (r Root) Races(o *manifest.Object, to Root) string {
-	if !r.Prunes() || to.by == nil || to.by.Kind != r.by.Kind || to.by.Identity() == r.by.Identity() ||
-		r.Keeps(o, true) != "" {
+// there reports whether what applies the root is there still: an Application that goes deletes without prune.
+func (r Root) Races(o *manifest.Object, there bool, to Root) string {
+	if r.by == nil || to.by == nil || to.by.Kind != r.by.Kind || !r.prunes() && (there || !isArgo(r.by)) ||
+		r.Keeps(o, there) != "" {
 		return ""
 	}
 	for _, v := range olm.Items(olm.Get(r.by, "spec", "dependsOn")) {

@@ -1,14 +1,17 @@
 package review
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/compare"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
@@ -27,9 +30,9 @@ type place struct{ dir, cluster string }
 
 // Known returns two trees without what only one has and the other one may have in a file that could not be read, or in
 // a kustomization that could not be built: that is neither new nor gone. unbuilt counts the kustomizations that could
-// not be built on one side only. A tree may be nil: nobody knows what it has, and the other one stays as it is. kept
-// has what has left NEW and stays in the cluster, and why: NEW has it; and what may be deleted as it moves.
-func Known(trees [2]*tree.Tree) (known [2]*tree.Tree, unbuilt int, kept []string) {
+// not be built on one side only. A tree may be nil: nobody knows what it has, and the other one stays as it is. said
+// is, of each cluster, what has left NEW and stays there: NEW has it; and what may be deleted as it moves.
+func Known(trees [2]*tree.Tree) (known [2]*tree.Tree, unbuilt int, said map[string][]findings.Finding) {
 	sides := [2]extent{extentOf(trees[0]), extentOf(trees[1])}
 	for i, t := range trees {
 		if t == nil {
@@ -61,17 +64,33 @@ func Known(trees [2]*tree.Tree) (known [2]*tree.Tree, unbuilt int, kept []string
 		out.Objects = lists.Unique(out.Objects)
 		known[i] = &out
 	}
-	moves := racing(known)
-	return known, unbuilt, append(stay(known, sides[1].have), moves...)
+	said = map[string][]findings.Finding{}
+	if known[0] != nil && known[1] != nil {
+		note(said, racing(known), compare.RuleMoves, findings.Warning, "%s")
+		note(said, stay(known, sides[1].have), compare.RuleKeeps, findings.Info,
+			"gone from NEW, and not deleted from the cluster: %s")
+	}
+	return known, unbuilt, said
+}
+
+// reason is why something becomes of objects of a cluster.
+type reason struct{ cluster, why string }
+
+// note adds a finding for each reason: which objects it is about, and the reason.
+func note(said map[string][]findings.Finding, objects map[reason][]*manifest.Object, rule string,
+	level findings.Severity, format string) {
+	for _, at := range slices.SortedFunc(maps.Keys(objects), func(a, b reason) int { return cmp.Compare(a.why, b.why) }) {
+		file, line := objects[at][0].PlaceOf("")
+		names := lists.Unique(lists.Map(objects[at], (*manifest.Object).Identity))
+		said[at.cluster] = append(said[at.cluster], findings.Finding{Rule: rule, Level: level, File: file, Line: line,
+			Object: text.FirstOf(3, names), Message: fmt.Sprintf(format, at.why)})
+	}
 }
 
 // stay adds to NEW what has left the roots of a cluster and stays in it, since what applies them does not delete it. It
-// returns what that is, and why. have are the objects of NEW.
-func stay(trees [2]*tree.Tree, have map[string]bool) (notes []string) {
-	if trees[0] == nil || trees[1] == nil {
-		return nil
-	}
-	at, kept := placesOf(trees[1]), map[string][]string{}
+// returns what that is. have are the objects of NEW.
+func stay(trees [2]*tree.Tree, have map[string]bool) map[reason][]*manifest.Object {
+	at, kept := placesOf(trees[1]), map[reason][]*manifest.Object{}
 	appliers := lists.Set(trees[1].Roots, tree.Root.By)
 	for _, r := range trees[0].Roots {
 		p := placeOf(trees[0], r)
@@ -87,53 +106,43 @@ func stay(trees [2]*tree.Tree, have map[string]bool) (notes []string) {
 				continue
 			}
 			if why := by.Keeps(o, appliers[by.By()]); why != "" {
-				kept[why] = append(kept[why], o.Identity())
+				kept[reason{p.cluster, why}] = append(kept[reason{p.cluster, why}], o)
 				now := &trees[1].Roots[to]
 				now.Objects, trees[1].Objects = append(slices.Clip(now.Objects), o), append(trees[1].Objects, o)
 			}
 		}
 	}
-	return noted(kept, "%s: gone from NEW, and not deleted from the cluster: %s")
+	return kept
 }
 
-// racing returns what may be deleted as it moves to another root of its cluster, and why.
-func racing(trees [2]*tree.Tree) []string {
-	if trees[0] == nil || trees[1] == nil || !slices.ContainsFunc(trees[0].Roots, tree.Root.Prunes) {
-		return nil
-	}
-	owners := map[string][]int{} // roots of NEW, by object
-	for i, r := range trees[1].Roots {
+// racing returns what may be deleted as it moves to what something else applies, in its cluster.
+func racing(trees [2]*tree.Tree) map[reason][]*manifest.Object {
+	owners, by := map[string][]tree.Root{}, map[place]tree.Root{} // of NEW: by object, and by what applies them
+	for _, r := range trees[1].Roots {
+		by[place{r.By(), relative(trees[1], r.Cluster)}] = r
 		for _, o := range r.Objects {
 			key := objectKey(trees[1], r, o)
-			owners[key] = append(owners[key], i)
+			owners[key] = append(owners[key], r)
 		}
 	}
-	at, races := placesOf(trees[1]), map[string][]string{}
+	races := map[reason][]*manifest.Object{}
 	for _, r := range trees[0].Roots {
-		by := r
-		to, is := at[placeOf(trees[0], r)]
-		if is {
-			by = trees[1].Roots[to]
+		now, there := by[place{r.By(), relative(trees[0], r.Cluster)}]
+		if !there {
+			now = r
 		}
 		for _, o := range r.Objects {
 			in := owners[objectKey(trees[0], r, o)]
-			if len(in) == 0 || is && slices.Contains(in, to) {
+			if len(in) == 0 || slices.ContainsFunc(in, func(to tree.Root) bool { return to.By() == r.By() }) {
 				continue
 			}
-			if why := by.Races(o, trees[1].Roots[in[0]]); why != "" {
-				races[why] = append(races[why], o.Identity())
+			if why := now.Races(o, there, in[0]); why != "" {
+				at := reason{relative(trees[0], r.Cluster), why}
+				races[at] = append(races[at], o)
 			}
 		}
 	}
-	return noted(races, "%s: %s")
-}
-
-// noted returns a note for each reason: which objects it is about, and the reason.
-func noted(objects map[string][]string, format string) (notes []string) {
-	for _, why := range slices.Sorted(maps.Keys(objects)) {
-		notes = append(notes, fmt.Sprintf(format, text.FirstOf(3, lists.Unique(objects[why])), why))
-	}
-	return notes
+	return races
 }
 
 // placesOf returns the first root of each place of a tree, and of each cluster.

@@ -166,7 +166,7 @@ func Compare(ctx context.Context, old, new *Subject, names [2]string, o compare.
 	if err != nil {
 		return nil, err
 	}
-	if o.Said = slices.Concat(new.said, refused); len(new.applied) > 0 && len(new.applied) == len(new.All) {
+	if o.Said = slices.Concat(o.Said, new.said, refused); len(new.applied) > 0 && len(new.applied) == len(new.All) {
 		o.API = nil // it has been asked about all that OLM would make
 	}
 	o.CRDs.Deleted = new.deleted
