@@ -111,6 +111,7 @@ type clusterFlags struct {
 	programs   programFlags // what asks the API server of it
 
 	ofTrees, ofCRs []tree.Cluster
+	compared       []string // clusters, one by one
 }
 
 func (f *clusterFlags) register(flags *pflag.FlagSet) {
@@ -431,10 +432,16 @@ func (f *clusterFlags) before(sides [2]side, o compare.Options) compare.Options 
 		added := has[0][k] == nil && has[1][k] != nil && world.Same(x, has[1][k])
 		return !added || sides[0].tree == nil && !sides[0].Empty
 	}
+	is := func(name string, c tree.Cluster) bool { return same(name, c.Name) || same(name, c.Rel) }
 	of := func(all []*manifest.Object, clusters []tree.Cluster) []*manifest.Object {
-		named := lists.Filter(clusters, func(c tree.Cluster) bool { return same(name, c.Name) || same(name, c.Rel) })
-		if len(clusters) > 1 && len(named) == 1 {
-			all = named[0].Objects
+		in := lists.Filter(clusters, func(c tree.Cluster) bool { return is(name, c) })
+		if len(in) != 1 { // without those that are compared beside this one
+			in = lists.Filter(clusters, func(c tree.Cluster) bool {
+				return is(name, c) || !slices.ContainsFunc(f.compared, func(other string) bool { return is(other, c) })
+			})
+		}
+		if len(in) < len(clusters) {
+			all = slices.Concat(lists.Map(in, func(c tree.Cluster) []*manifest.Object { return c.Objects })...)
 		}
 		return lists.Filter(all, there)
 	}
@@ -590,6 +597,7 @@ func (f *diffFlags) compareClusters(cmd *cobra.Command, sides [2]side, pairs []r
 		dirs   [2]string
 	}
 	reports := map[[2][sha256.Size]byte]known{}
+	f.cluster.compared = lists.Map(pairs, func(p review.ClusterPair) string { return p.Rel })
 	named := len(f.cluster.crs)+len(f.cluster.trees) > 0 // something else is told of a cluster by its name
 	for _, pair := range pairs {
 		if o.Said = said[pair.Rel]; len(f.oldCatalogs)+len(o.Said) == 0 && pair.Equal() {
