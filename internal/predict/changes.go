@@ -183,6 +183,24 @@ func DeletedCRDs(before, after *Report) (names []string) {
 	return names
 }
 
+// Unserved returns errors about the custom resources among objects whose CRD goes with a ClusterExtension.
+func Unserved(before, after *Report, objects []*manifest.Object) (list []findings.Finding) {
+	there := olm.DefinedKinds(after.After)
+	for _, e := range deleted(before, after) {
+		gone := olm.DefinedKinds(e.made)
+		for _, o := range objects {
+			kind := o.Group() + "/" + o.Kind
+			if gone[kind].Name == "" || there[kind].Name != "" || after.brought[kind].Name != "" {
+				continue
+			}
+			f := about(ruleUnfit, o, "its CRD goes with ClusterExtension %s: %s", e.Name, unserved)
+			f.Level = findings.Error
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
 // Stays reports whether a finding is about an operator that stays when what asks for it goes.
 func Stays(f findings.Finding) bool { return f.Rule == ruleStays.ID }
 

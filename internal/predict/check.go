@@ -73,6 +73,7 @@ type Report struct {
 
 	objects  jsonCounts // of the tree: those of OLM's metrics that are not about CSVs
 	policies []*olm.OperatorPolicy
+	brought  map[string]olm.Kind // by operators, with their CRDs
 
 	// After is the cluster that OLM leaves: the objects of the tree and what OLM makes of them, OLM's own objects with
 	// their status, without what is lost. It can be the cluster of another Check.
@@ -165,6 +166,7 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	if err := inTurn(ctx, c.judgeFit, c.judgeApplied); err != nil {
 		return nil, err
 	}
+	r.brought = olm.DefinedKinds(c.brought())
 	c.judgeNothing()
 	played.judgeNames()
 	played.judgeCopies()

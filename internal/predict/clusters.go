@@ -51,6 +51,7 @@ func CheckClusters(ctx context.Context, t *tree.Tree, options func(*tree.Tree) O
 	all := &Report{}
 	var found []findings.Finding
 	homes := homesOf(t.Roots)
+	strangers := strangers{homes: map[string]string{}}
 	for i, c := range clusters {
 		of := t.Of(c, i == 0)
 		o := options(of)
@@ -71,6 +72,9 @@ func CheckClusters(ctx context.Context, t *tree.Tree, options func(*tree.Tree) O
 			}
 			return r, nil
 		}
+		if !slices.ContainsFunc(t.Roots, func(r tree.Root) bool { return r.Alone && r.Cluster == c.Name }) {
+			strangers.add(c.Rel, of.Objects, r)
+		}
 		for _, f := range r.Findings {
 			if f.Rule != ruleNothing.ID { // it is said of the whole tree
 				f.Clusters = c.Rel
@@ -85,6 +89,7 @@ func CheckClusters(ctx context.Context, t *tree.Tree, options func(*tree.Tree) O
 		all.Extensions, all.Operators = append(all.Extensions, r.Extensions...), append(all.Operators, r.Operators...)
 		all.Unknown, all.Target = append(all.Unknown, r.Unknown...), r.Target
 	}
+	found = append(found, strangers.findings()...)
 	all.Scope, all.Findings = scope, append(Folded(found), apart(t.Roots)...)
 	slices.SortStableFunc(all.Findings, func(a, b findings.Finding) int { return a.Level.Rank() - b.Level.Rank() })
 	return all, nil
@@ -121,6 +126,48 @@ func (h homes) beside(cluster string) func(place) string {
 		}
 		return ", and may be that of " + h[at][i].Name
 	}
+}
+
+// strangers are custom resources of clusters without their CRD, and the clusters to which operators bring one.
+type strangers struct {
+	homes   map[string]string // of a group/kind
+	objects []stranger
+}
+
+type stranger struct {
+	*manifest.Object
+	cluster string
+}
+
+// add looks at a cluster. Where an operator is not known, its CRDs are not, either.
+func (s *strangers) add(cluster string, objects []*manifest.Object, r *Report) {
+	for kind := range r.brought {
+		s.homes[kind] = cmp.Or(s.homes[kind], cluster)
+	}
+	if len(r.Unknown) > 0 {
+		return
+	}
+	own := olm.DefinedKinds(r.After)
+	for _, o := range objects {
+		kind := o.Group() + "/" + o.Kind
+		if own[kind].Name == "" && r.brought[kind].Name == "" && strings.Contains(o.Group(), ".") {
+			s.objects = append(s.objects, stranger{o, cluster})
+		}
+	}
+}
+
+const unserved = "the API server does not know the kind, and an engine may apply nothing of what is beside it"
+
+func (s *strangers) findings() (list []findings.Finding) {
+	for _, o := range s.objects {
+		if home := s.homes[o.Group()+"/"+o.Kind]; home != "" {
+			f := about(ruleUnfit, o.Object, "nothing brings its CRD to this cluster, as an operator does to %s: "+unserved,
+				home)
+			f.Clusters, f.Hint = o.cluster, "install the operator there too, or leave the object out"
+			list = append(list, f)
+		}
+	}
+	return list
 }
 
 // apart returns a note about the custom resources of roots whose CRDs are in other roots, where nothing says that these

@@ -160,6 +160,7 @@ func (s *Subject) follow(ctx context.Context, base *outcome, carried []Planned) 
 		s.said = predict.Changes(control, h.report)
 	}
 	s.deleted = predict.DeletedCRDs(control, h.report)
+	s.said = append(s.said, predict.Unserved(control, h.report, h.tree.Objects)...)
 	live := lists.By(base.report.After, h.options.key)
 	git := lists.By(h.git, h.options.key)
 	// OLM may have written into what both have
