@@ -40,8 +40,8 @@ func Rules() []findings.Rule {
 			"OperatorGroup or its catalog changed, and no catalog says what OLM installs now."},
 		{ID: ruleUsers, Text: "users gain or lose a permission", Help: "A ClusterRole with a label aggregate-to adds " +
 			"its rules to a role that users have."},
-		{ID: RuleMoves, Text: "may be deleted as it moves", Help: "Flux and Argo CD prune what leaves a Kustomization " +
-			"or an Application, unless the other one that has it now has applied it first."},
+		{ID: RuleMoves, Text: "may be deleted as it moves", Help: "Flux and Argo CD prune what leaves a " +
+			"Kustomization or an Application, unless the other one that has it now has applied it first."},
 		{ID: RuleKeeps, Text: "stays in the cluster", Help: "What the engine does not prune stays when it leaves Git."},
 	}
 	out = slices.Concat(out, upgrade.Rules, fit.Rules(), predict.Outcomes(),

@@ -161,8 +161,8 @@ const unserved = "the API server does not know the kind, and an engine may apply
 func (s *strangers) findings() (list []findings.Finding) {
 	for _, o := range s.objects {
 		if home := s.homes[o.Group()+"/"+o.Kind]; home != "" {
-			f := about(ruleUnfit, o.Object, "nothing brings its CRD to this cluster, as an operator does to %s: "+unserved,
-				home)
+			f := about(ruleUnfit, o.Object, "nothing brings its CRD to this cluster, as an operator does to %s: "+
+				unserved, home)
 			f.Clusters, f.Hint = o.cluster, "install the operator there too, or leave the object out"
 			list = append(list, f)
 		}

@@ -79,7 +79,8 @@ type reason struct{ cluster, why string }
 // note adds a finding for each reason: which objects it is about, and the reason.
 func note(said map[string][]findings.Finding, objects map[reason][]*manifest.Object, rule string,
 	level findings.Severity, format string) {
-	for _, at := range slices.SortedFunc(maps.Keys(objects), func(a, b reason) int { return cmp.Compare(a.why, b.why) }) {
+	byWhy := func(a, b reason) int { return cmp.Compare(a.why, b.why) }
+	for _, at := range slices.SortedFunc(maps.Keys(objects), byWhy) {
 		file, line := objects[at][0].PlaceOf("")
 		names := lists.Unique(lists.Map(objects[at], (*manifest.Object).Identity))
 		said[at.cluster] = append(said[at.cluster], findings.Finding{Rule: rule, Level: level, File: file, Line: line,
