@@ -193,14 +193,17 @@ func (w *pathWalk) end(end PathEnd, format string, args ...any) {
 	w.path.End, w.path.Text = end, fmt.Sprintf(format, args...)
 }
 
-// next returns the update that OLM chooses: the entry nearest the head that is one and is not deprecated.
+// next returns the update that OLM chooses: the entry nearest the head that is one and is not deprecated. OLM is up to
+// date if that is what is installed (resolver.go getSubscriptionVariables, step_resolver.go ResolveSteps).
 func (w *pathWalk) next(current *entry) (*entry, []string) {
 	var notes []string
 	for _, e := range w.order {
 		switch {
-		case e.name == current.name || !e.isUpdate(current):
+		case !e.isUpdate(current):
 		case e.deprecated:
 			notes = append(notes, fmt.Sprintf(deprecatedNote, e.name))
+		case e.name == current.name:
+			return nil, nil
 		default:
 			return e, notes
 		}

@@ -107,11 +107,34 @@ func TestPath(t *testing.T) {
       the version goes down
   OLM updates forever: it returns to a.v1.0.0, because skipRange has no direction
 `},
+		"each range is open": {nil, []string{"name: a.v1.0.0, skipRange: '>=0.1.0'", "name: a.v1.1.0, replaces: a.v1.0.0, skipRange: '>=0.1.0'"},
+			"1.0.0", "", resolve.AtHead, `a, channel stable, from a.v1.0.0
+  a.v1.0.0 -> a.v1.1.0: replaces a.v1.0.0
+  a.v1.1.0 is the head of channel stable
+`},
+		"each range is open, and the head is deprecated": {map[string]string{"a.v1.1.0": "- {type: olm.deprecated, value: {}}\n"},
+			[]string{"name: a.v1.0.0, skipRange: '>=0.1.0'", "name: a.v1.1.0, replaces: a.v1.0.0, skipRange: '>=0.1.0'"},
+			"1.1.0", "", resolve.Stuck, `a, channel stable, from a.v1.1.0
+  a.v1.1.0 -> a.v1.0.0: skipRange contains 1.1.0, the version of a.v1.1.0
+      a.v1.1.0 has the property olm.deprecated, so OLM passes it over
+      the version goes down
+  nothing in channel stable updates a.v1.0.0; the head is a.v1.1.0
+`},
+		"a version above the head": {nil, []string{"name: a.v1.0.0, skipRange: '>=0.1.0'"},
+			"1.1.0", "", resolve.AtHead, `a, channel stable, from a.v1.1.0
+  a.v1.1.0 -> a.v1.0.0: skipRange contains 1.1.0, the version of a.v1.1.0
+      the version goes down
+  a.v1.0.0 is the head of channel stable
+`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := resolve.PathOf(chain(t, c.properties, map[string][]string{"stable": c.entries}), "a", "", c.from, c.to)
+			content := chain(t, c.properties, map[string][]string{"stable": c.entries})
+			p, err := resolve.PathOf(content, "a", "", c.from, c.to)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if c.to == "" {
+				sameAsRun(t, content, p)
 			}
 			var got bytes.Buffer
 			if err := print.Report(&got, p, findings.Text); err != nil {
@@ -124,6 +147,28 @@ func TestPath(t *testing.T) {
 				t.Errorf("end %s is good: %v", p.End, p.Good())
 			}
 		})
+	}
+}
+
+// sameAsRun compares a path with what the resolver does with the same catalog.
+func sameAsRun(t *testing.T, c *catalog.Catalog, p *resolve.Path) {
+	t.Helper()
+	r, err := resolve.Run(t.Context(), &resolve.State{Namespace: "n", OperatorGroups: 1,
+		Catalogs: []resolve.Source{{Name: "c", Namespace: "n", Catalog: c}},
+		CSVs:     []resolve.CSV{{Name: p.From, Version: strings.TrimPrefix(p.From, "a.v"), Phase: "Succeeded"}},
+		Subscriptions: []resolve.Subscription{{Name: "s", Package: "a", Channel: "stable", Source: "c", SourceNamespace: "n",
+			InstalledCSV: p.From, CurrentCSV: p.From}}}, resolve.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	moves := func(list []resolve.PathStep) (names []string) {
+		for _, s := range list {
+			names = append(names, s.From+" -> "+s.To)
+		}
+		return names
+	}
+	if d := cmp.Diff(moves(r.StepsOf("s")), moves(p.Steps)); d != "" || (r.Outcome == resolve.Cycle) != (p.End == resolve.GoesRound) {
+		t.Errorf("the resolver says %s (-resolver +path):\n%s", r.Outcome, d)
 	}
 }
 
@@ -159,6 +204,7 @@ func TestValidate(t *testing.T) {
 		"fast-1.2":   {"name: a.v1.0.0", "name: a.v1.1.0, replaces: a.v1.0.0, skipRange: '<1.0.0'"},
 		"slow-1.0":   {"name: a.v1.0.0", "name: a.v1.1.0"},
 		"slow-1.1":   {"name: a.v1.1.0"},
+		"open":       {"name: a.v1.0.0, skipRange: '>=0.1.0'", "name: a.v1.1.0, replaces: a.v1.0.0, skipRange: '>=0.1.0'"},
 		"odd":        {"name: a.v1.0.0", "name: a.v1.1.0, replaces: a.v1.0.0", "name: a.v1.2.0, replaces: a.v1.0.0, skips: [a.v1.1.0]"},
 		"loose":      {"name: a.v1.0.0", "name: a.v1.1.0, skips: [a.v1.0.1]", "name: a.v1.2.0, replaces: a.v1.1.0, skips: [a.v1.0.0]", "name: a.v1.3.0, replaces: a.v1.2.0, skips: [a.v9.9.9]"},
 		"broken":     {"name: a.v1.0.0", "name: a.v1.1.0"},
@@ -171,11 +217,13 @@ func TestValidate(t *testing.T) {
 		}
 	}
 	want := map[string][]string{
-		"unknown-property":          {"Bundle a.v1.0.0: OLM ignores the property olm.pakage"},
-		"bad-constraint":            {"Bundle a.v1.1.0: olm.constraint: convert olm.constraint to resolver predicate: cel expressions must have type Bool"},
-		"not-forbids-nothing":       {"Bundle a.v1.2.0: any other bundle satisfies the olm.constraint not: with package: b and with version in range: >1.0.0"},
-		"dangling-replaces":         {"Channel a/stable: a.v1.0.0 replaces a.v0.9.0, which is not in the channel"},
-		"skip-range-covers-itself":  {"Channel a/stable: the skipRange of a.v1.1.0 contains its own version"},
+		"unknown-property":    {"Bundle a.v1.0.0: OLM ignores the property olm.pakage"},
+		"bad-constraint":      {"Bundle a.v1.1.0: olm.constraint: convert olm.constraint to resolver predicate: cel expressions must have type Bool"},
+		"not-forbids-nothing": {"Bundle a.v1.2.0: any other bundle satisfies the olm.constraint not: with package: b and with version in range: >1.0.0"},
+		"dangling-replaces":   {"Channel a/stable: a.v1.0.0 replaces a.v0.9.0, which is not in the channel"},
+		"skip-range-covers-itself": {"Channel a/open: the skipRange of a.v1.0.0 contains its own version",
+			"Channel a/open: the skipRange of a.v1.1.0 contains its own version",
+			"Channel a/stable: the skipRange of a.v1.1.0 contains its own version"},
 		"skip-range-downgrade":      {"Channel a/stable: the skipRange of a.v1.1.0 contains 1.2.0, the version of the newer a.v1.2.0"},
 		"several-replacements":      {"Channel a/odd: a.v1.0.0 is replaced by a.v1.1.0 and a.v1.2.0"},
 		"next-channel-out-of-reach": {"Channel a/stable-1.3: nothing in it updates a.v1.0.0, the head of channel stable-1.0"},

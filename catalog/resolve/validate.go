@@ -22,10 +22,11 @@ var (
 	ruleSeveral = findings.Rule{ID: "several-replacements",
 		Text: "Several entries replace the same one", Help: "OLM takes the one nearest the head."}
 	ruleSelf = findings.Rule{ID: "skip-range-covers-itself",
-		Text: "skipRange contains the version of its own entry", Help: "It does no harm."}
+		Text: "skipRange contains the version of its own entry",
+		Help: "It does no harm: OLM v0 does not leave the entry for an older one."}
 	ruleDowngrade = findings.Rule{ID: "skip-range-downgrade", Text: "skipRange contains the version of a newer entry",
 		Help: "skipRange has no direction, so OLM v0 updates the newer version to the older one, and can go " +
-			"round forever."}
+			"round forever. An entry whose own skipRange contains its version stays."}
 	ruleBackwards = findings.Rule{ID: "replaces-downgrade", Text: "An entry replaces one of a higher version",
 		Help: "OLM v0 updates the newer version to the older one."}
 	ruleCannotReach = findings.Rule{ID: "head-out-of-reach", Text: "An entry has no update and is not the head",
@@ -174,7 +175,7 @@ func (v *validator) channel(p *catalog.Package, ch *catalog.Channel) []*entry {
 		return nil // opm's words for it are there already
 	}
 	for i, e := range order {
-		v.skipRange(object, places[e.name], order[:i], e)
+		v.skipRange(object, places[e.name], order, i)
 	}
 	for _, e := range entries {
 		if e.version == nil || e.name == order[0].name || hasUpdate(order, e) {
@@ -188,21 +189,24 @@ func (v *validator) channel(p *catalog.Package, ch *catalog.Channel) []*entry {
 }
 
 func hasUpdate(order []*entry, installed *entry) bool {
-	return slices.ContainsFunc(order, func(e *entry) bool {
-		return e.name != installed.name && !e.deprecated && e.isUpdate(installed)
-	})
+	next, _ := (&pathWalk{order: order}).next(installed)
+	return next != nil
 }
 
-// skipRange looks at the range of an entry. The newer entries are those nearer the head.
-func (v *validator) skipRange(object string, at catalog.Place, newer []*entry, e *entry) {
+// skipRange looks at the range of the entry i of an order. The newer entries are those nearer the head.
+func (v *validator) skipRange(object string, at catalog.Place, order []*entry, i int) {
+	e := order[i]
 	if e.updates.Range == nil || e.version == nil {
 		return
 	}
 	if e.updates.Range(*e.version) {
 		v.add(ruleSelf, findings.Note, at, object, "", "the skipRange of %s contains its own version", e.name)
 	}
-	for _, n := range newer {
-		if n.version != nil && e.updates.Range(*n.version) {
+	for _, n := range order[:i] {
+		if n.version == nil || !e.updates.Range(*n.version) {
+			continue
+		}
+		if next, _ := (&pathWalk{order: order}).next(n); next == e {
 			v.add(ruleDowngrade, findings.Warning, at, object, "end the range before the version of the entry",
 				"the skipRange of %s contains %s, the version of the newer %s", e.name, n.version, n.name)
 			return
