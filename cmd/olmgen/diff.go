@@ -78,7 +78,8 @@ func newDiff() *cobra.Command {
 	f.catalogs.register(flags)
 	f.roots.register(cmd)
 	flags.StringArrayVar(&f.oldCatalogs, "old-catalog", nil,
-		"content of a CatalogSource or ClusterCatalog for OLD, `[[NAMESPACE/]NAME=]DIR`; may be repeated")
+		"content of a CatalogSource or ClusterCatalog for OLD, `[[NAMESPACE/]NAME=]DIR`; others are as for NEW; "+
+			"may be repeated")
 	flags.StringVar(&f.crdRules, "crd-rules", "", "`FILE` with the severities of the rules about CRDs")
 	flags.StringArrayVar(&f.accounts, "account", nil, "accounts of OLD and NEW that are compared as one, "+
 		"`OLD=NEW`, by [NAMESPACE/]NAME each; may be repeated")
@@ -462,7 +463,7 @@ func (f *diffFlags) read(cmd *cobra.Command, s side, on review.TreeOptions) (*re
 		catalogs := &f.catalogs // keeps the images that it has read
 		if s.old && len(f.oldCatalogs) > 0 {
 			catalogs = new(f.catalogs)
-			catalogs.values = f.oldCatalogs
+			catalogs.values = review.OfOld(f.oldCatalogs, f.catalogs.values)
 		}
 		return f.render.reviewTree(cmd, s.tree, []string{s.Ref}, catalogs, on)
 	case !s.old && len(on.Over.Operators) == 1:

@@ -213,6 +213,21 @@ func catalogNames(objects []*manifest.Object) (known map[string]bool, any map[bo
 	return known, any
 }
 
+// OfOld returns the catalogs of an older tree: what is given for it, and of the others what the newer one has.
+func OfOld(old, now []string) []string {
+	given := lists.Set(old, nameOf)
+	return slices.Concat(old, lists.Filter(now, func(v string) bool { return !given[""] && !given[nameOf(v)] }))
+}
+
+// nameOf returns the name that content is given with, or "": it is that of all others.
+func nameOf(value string) string {
+	c, _ := ReadContent(value, false, true) // whoever reads it says what is wrong
+	if c.Namespace == "" && !c.Cluster {
+		return ""
+	}
+	return c.key()
+}
+
 // Wanted returns the packages that objects have OLM install; none if they may ask for any.
 func Wanted(lists ...[]*manifest.Object) (names []string) {
 	for _, o := range slices.Concat(lists...) {
