@@ -51,12 +51,14 @@ type diffFlags struct {
 	roots      treeFlags
 	// oldCatalogs are the catalogs of OLD, where they are not those of NEW.
 	oldCatalogs []string
+	moved       []string // catalogs whose image changes, and that have one content
 	crdRules    string
 	accounts    []string
 }
 
 func newDiff() *cobra.Command {
-	f := diffFlags{format: findings.Text, roots: treeFlags{inNotes: true, several: true}}
+	f := diffFlags{format: findings.Text, roots: treeFlags{inNotes: true, several: true},
+		catalogs: treeCatalogs{reader: &review.ContentReader{}}}
 	cmd := command("diff OLD NEW | --git REV[..REV] [PATH]",
 		"What does this upgrade change? Show the most dangerous first",
 		func(cmd *cobra.Command, given []string) error {
@@ -275,6 +277,10 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (comparison, erro
 	}
 	sides[0].tree, sides[1].tree, options.Undecided = known[0], known[1], undecided
 	report, err := f.compareKnown(cmd, sides, said, on, options)
+	for _, name := range lists.Unique(f.moved) {
+		say(cmd, findings.Warning, "--old-catalog has the content of OLD", "the image of catalog %s changes, and "+
+			"--catalog has the content of one image", name)
+	}
 	if err == nil && !report.Meets(compare.AnyDifference) {
 		for _, name := range configs {
 			say(cmd, findings.Note, "render it, and commit what changes",
@@ -461,9 +467,11 @@ func (f *diffFlags) read(cmd *cobra.Command, s side, on review.TreeOptions) (*re
 		return f.render.reviewConfig(cmd, s.Ref, s.Revision)
 	case s.tree != nil:
 		catalogs := &f.catalogs // keeps the images that it has read
-		if s.old && len(f.oldCatalogs) > 0 {
+		if s.old {
 			catalogs = new(f.catalogs)
-			catalogs.values = review.OfOld(f.oldCatalogs, f.catalogs.values)
+			var moved []string
+			catalogs.values, moved = review.OfOld(f.oldCatalogs, f.catalogs.values, s.tree.Objects, on.Next)
+			f.moved = append(f.moved, moved...)
 		}
 		return f.render.reviewTree(cmd, s.tree, []string{s.Ref}, catalogs, on)
 	case !s.old && len(on.Over.Operators) == 1:

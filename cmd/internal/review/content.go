@@ -213,10 +213,30 @@ func catalogNames(objects []*manifest.Object) (known map[string]bool, any map[bo
 	return known, any
 }
 
-// OfOld returns the catalogs of an older tree: what is given for it, and of the others what the newer one has.
-func OfOld(old, now []string) []string {
-	given := lists.Set(old, nameOf)
-	return slices.Concat(old, lists.Filter(now, func(v string) bool { return !given[""] && !given[nameOf(v)] }))
+// OfOld returns the catalogs of an older tree: what is given for it, and of the others what the newer one has, but not
+// that of an image that changes. Moved names these; content without a name stays for them.
+func OfOld(old, now []string, before, after []*manifest.Object) (values, moved []string) {
+	given, named := lists.Set(old, nameOf), lists.Set(now, nameOf)
+	was, is := imagesOf(before), imagesOf(after)
+	moved = lists.Filter(lists.Keys(is), func(name string) bool {
+		return was[name] != "" && was[name] != is[name] && !given[""] && !given[name] && (named[""] || named[name])
+	})
+	return slices.Concat(old, lists.Filter(now, func(v string) bool {
+		return !given[""] && !given[nameOf(v)] && !slices.Contains(moved, nameOf(v))
+	})), moved
+}
+
+// imagesOf returns the images of catalogs by their names.
+func imagesOf(objects []*manifest.Object) map[string]string {
+	out := map[string]string{}
+	for _, o := range objects {
+		if o.Kind == v1alpha1.CatalogSourceKind && o.Group() == olm.Group {
+			out[o.Namespace+"/"+o.Name] = olm.Text(olm.Get(o, "spec", "image"))
+		} else if o.Kind == olm.KindClusterCatalog && o.Group() == olm.GroupV1 {
+			out[o.Name] = olm.Text(olm.Get(o, "spec", "source", "image", "ref"))
+		}
+	}
+	return out
 }
 
 // nameOf returns the name that content is given with, or "": it is that of all others.
