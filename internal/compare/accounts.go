@@ -47,7 +47,7 @@ func renames(old, now State, pairs []workload.Pair, given []Rename) []Rename {
 			continue
 		}
 		why := p.New.Identity() + " uses it"
-		if p.Old.Name != p.New.Name {
+		if p.Old.Identity() != p.New.Identity() {
 			why += ", in the place of " + p.Old.Identity()
 		}
 		add(PodUser(p.Old), PodUser(p.New), why)

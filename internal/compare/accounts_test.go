@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/olmgen/olmgen/internal/compare"
 	"github.com/olmgen/olmgen/internal/permissions"
 )
 
@@ -65,6 +66,44 @@ func TestMovedAccounts(t *testing.T) {
 		}
 		if s := strings.Join(got, " "); s != c.want {
 			t.Errorf("%s: %q, want %q", name, s, c.want)
+		}
+	}
+}
+
+// What an operator has in its old namespace, and has under its move in the new one, is not gained: rights, and pods that are as little restricted. Rights
+// in the namespaces are another matter. Where the old account keeps a right, both are named with their namespaces.
+func TestMovedOperator(t *testing.T) {
+	in := func(namespace, scope, role string) string {
+		return operatorIn(namespace, "a", "1.0.0", "secrets", "example.com/a:1") + strings.NewReplacer("NS", namespace, "SCOPE", scope, "NAME", role).Replace(`---
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: a, namespace: NS}}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: NAME}, rules: [{apiGroups: [""], resources: [NAME], verbs: [get]}]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: SCOPERoleBinding
+metadata: {name: NAME, namespace: NS}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: NAME}
+subjects: [{kind: ServiceAccount, name: a, namespace: NS}]
+`)
+	}
+	stays := strings.SplitAfterN(in("op", "Cluster", "pods"), "v1, kind: ServiceAccount", 2)[1]
+	stays = "---\n{apiVersion: v1, kind: ServiceAccount" + stays
+	for _, c := range []struct{ name, old, now, want string }{
+		{"in the cluster", in("op", "Cluster", "secrets"), in("new", "Cluster", "secrets"), "; nothing speaks against it: no error, no warning; 0"},
+		{"in the namespace", in("op", "", "secrets"), in("new", "", "secrets"),
+			"now reads all Secrets of namespace new; no longer reads all Secrets of namespace op; 1 gained; 1 lost; accept after a look at permissions (the operator may read every Secret"},
+		{"and the old account stays", in("op", "Cluster", "secrets") + stays, in("new", "Cluster", "secrets") + stays,
+			"moved: reads all Secrets of the cluster, as new/a instead of op/a; 1 gained; 1 lost; accept after a look at permissions"},
+	} {
+		r := compared(t, tree(t, c.old), tree(t, c.now))
+		text := ""
+		for _, a := range r.Summary {
+			if a.Section == compare.SectionPermissions {
+				text = a.Text
+			}
+		}
+		if got := fmt.Sprintf("%s; %s; %d", text, r.Verdict, len(r.Permissions)); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %q, want %q\n%s", c.name, got, c.want, printed(t, r))
 		}
 	}
 }

@@ -76,13 +76,13 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	objects := workload.Pairs(made, makes)
+	pairs := pairsOf(old, now)
+	objects := workload.Joined(workload.Pairs(made, makes), moved(pairs, made))
 	same, err := given(old, now, o.Accounts)
 	if err != nil {
 		return nil, err
 	}
 	r.Renamed = renames(old, now, objects, same)
-	pairs := pairsOf(old, now)
 	before := *old.Permissions
 	before.Permissions = renamed(before.Permissions, r.Renamed, pairs)
 	d := permissions.Compare(&before, now.Permissions, ownerOf(pairs))

@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/internal/compare/change"
 	"github.com/olmgen/olmgen/internal/document"
 	"github.com/olmgen/olmgen/internal/permissions"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // OperatorAnswer sums up what differs about one of several operators.
@@ -78,6 +79,23 @@ func (o *Operator) belongings() []string {
 	}
 	for _, s := range o.Shipped {
 		out = append(out, s.Name, cmp.Or(s.Namespace, o.Namespace)+"/"+s.Name)
+	}
+	return out
+}
+
+// moved returns what belongs to operators that move to another namespace: the identities there, by the older ones.
+func moved(pairs []pair, objects []*manifest.Object) map[string]string {
+	out := map[string]string{}
+	for _, p := range pairs {
+		if p.old == nil || p.now == nil || p.old.Namespace == p.now.Namespace || p.old.stem() != p.now.stem() {
+			continue
+		}
+		own := lists.Set(p.old.belongings(), func(key string) string { return key })
+		for _, o := range objects {
+			if o.Namespace == p.old.Namespace && own[o.Namespace+"/"+o.Name] && !own[kindKey(o.Kind)] {
+				out[o.Identity()] = o.Kind + " " + p.now.Namespace + "/" + o.Name
+			}
+		}
 	}
 	return out
 }

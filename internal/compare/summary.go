@@ -245,25 +245,33 @@ func (r *Report) sentence(f permissions.ChangedFact) string {
 	case f.Change == permissions.Lost:
 		begin = noLonger
 	case len(f.From) > 0:
-		begin, end = "moved: ", " instead of "+namesOf(f.From)
+		begin, end = "moved: ", " instead of "+namesOf(f.From, f.Subjects)
 	case f.Change == permissions.Moved:
 		begin = "also "
 	case f.Before:
 		return "gains " + gainText(f.Item) + r.by(f.Subjects)
 	}
-	return begin + f.Text + r.by(f.Subjects) + end
+	return begin + f.Text + r.by(f.Subjects, f.From...) + end
 }
 
-// by names subjects after what they may do, if there are others.
-func (r *Report) by(subjects []permissions.Subject) string {
+// by names subjects after what they may do, if there are others than they.
+func (r *Report) by(subjects []permissions.Subject, from ...permissions.Subject) string {
 	if !r.several {
 		return ""
 	}
-	return ", as " + namesOf(subjects)
+	return ", as " + namesOf(subjects, from)
 }
 
-func namesOf(subjects []permissions.Subject) string {
-	return text.FirstOf(maxAlike, lists.Map(subjects, func(s permissions.Subject) string { return s.Name }))
+// namesOf names subjects, with the namespaces where others are called the same.
+func namesOf(subjects, others []permissions.Subject) string {
+	name := func(s permissions.Subject) string { return s.Name }
+	alike := lists.Set(others, name)
+	return text.FirstOf(maxAlike, lists.Map(subjects, func(s permissions.Subject) string {
+		if alike[s.Name] {
+			return s.Namespace + "/" + s.Name
+		}
+		return s.Name
+	}))
 }
 
 // gainText returns a gain in one line, with what follows from it if no risk says it.

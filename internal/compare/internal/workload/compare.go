@@ -241,10 +241,14 @@ func compare(p Pair, kinds []olm.Kind) ([]change.Change, error) {
 		}
 	}
 	if p.Old == nil || p.New == nil {
-		list = whole(p, sides, list)
-	} else if p.Old.Name != p.New.Name {
-		list = append(list, change.Change{Part: partOf(o), Field: "metadata.name", Change: change.Changed,
-			Old: p.Old.Name, New: p.New.Name, Severity: findings.Info})
+		return whole(p, sides, list), nil
+	}
+	for _, f := range [][3]string{{"metadata.name", p.Old.Name, p.New.Name},
+		{"metadata.namespace", p.Old.Namespace, p.New.Namespace}} {
+		if f[1] != f[2] {
+			list = append(list, change.Change{Part: partOf(o), Field: f[0], Change: change.Changed, Old: f[1],
+				New: f[2], Severity: findings.Info})
+		}
 	}
 	return list, nil
 }
