@@ -91,7 +91,7 @@ subjects: [{kind: ServiceAccount, name: a, namespace: NS}]
 	for _, c := range []struct{ name, old, now, want string }{
 		{"in the cluster", in("op", "Cluster", "secrets"), in("new", "Cluster", "secrets"), "; nothing speaks against it: no error, no warning; 0"},
 		{"in the namespace", in("op", "", "secrets"), in("new", "", "secrets"),
-			"now reads all Secrets of namespace new; no longer reads all Secrets of namespace op; 1 gained; 1 lost; accept after a look at permissions (the operator may read every Secret"},
+			"now reads all Secrets of namespace new; no longer reads all Secrets of namespace op; 1 gained; 1 lost; accept after a look at permissions (the operator may read every Secret in namespace new)"},
 		{"and the old account stays", in("op", "Cluster", "secrets") + stays, in("new", "Cluster", "secrets") + stays,
 			"moved: reads all Secrets of the cluster, as new/a instead of op/a; 1 gained; 1 lost; accept after a look at permissions"},
 	} {

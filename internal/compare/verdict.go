@@ -138,11 +138,17 @@ const maxOthers = 2
 // gained returns who gains what is as bad, and what that is: the facts, and what no fact says.
 func (r *Report) gained(severity findings.Severity) (who string, what []string) {
 	var holders, others, more []string
-	said := map[permissions.Risk]bool{}
-	for _, f := range r.facts {
-		if f.Change == permissions.Gained && f.Severity == severity {
-			what, said[f.Risk] = lists.Add(what, f.May), true
+	fresh := lists.Filter(r.facts, func(f permissions.ChangedFact) bool {
+		return f.Change == permissions.Gained && f.Severity == severity
+	})
+	said := lists.Set(fresh, func(f permissions.ChangedFact) permissions.Risk { return f.Risk })
+	groups := lists.Groups(fresh, permissions.ChangedFact.In)
+	for _, of := range groups {
+		may := lists.Unique(lists.Map(of, func(f permissions.ChangedFact) string { return f.May }))
+		if len(groups) > 1 || !slices.Contains(of[0].Namespaces, permissions.Everywhere) {
+			may = []string{text.And(may) + of[0].In()}
 		}
+		what = append(what, may...)
 	}
 	for _, i := range slices.Concat(r.Permissions, r.Users) {
 		if i.Change != permissions.Gained || severityOf(i) != severity {

@@ -31,6 +31,9 @@ type Fact struct {
 	severity     findings.Severity
 }
 
+// In ends a sentence with the places of a fact.
+func (f Fact) In() string { return " in " + placeText(f.Namespaces) }
+
 // within reports whether another fact is about the risk in all places of this one, and for all objects if this one is.
 func (f Fact) within(o Fact) bool {
 	wider := slices.Contains(o.Namespaces, Everywhere) || sets.New(o.Namespaces...).HasAll(f.Namespaces...)
@@ -156,7 +159,7 @@ func (r *Report) everything() (f Fact, full, ok bool) {
 	}
 	what = cmp.Or(what, "may "+f.may)
 	f.may = strings.TrimSuffix(f.may, amongThem)
-	f.Text = f.everybody() + what + " in " + placeText(f.Namespaces)
+	f.Text = f.everybody() + what + f.In()
 	return f, rank(item) == 7, true
 }
 
