@@ -152,8 +152,7 @@ func (o *origins) source(u use) Source {
 func (o *origins) installed(u use, in *rbac.Role) Why {
 	condition := len(in.Rules) == 1 && slices.Equal(in.Rules[0].APIGroups, []string{olm.Group}) &&
 		slices.Equal(in.Rules[0].Resources, []string{"operatorconditions"}) // which OLM makes and no CSV asks for
-	ofCSV := in.Labels[olm.LabelOwnerKind] == v1alpha1.ClusterServiceVersionKind ||
-		in.Labels["app.kubernetes.io/managed-by"] == "olmgen" && in.Labels[olm.LabelPartOf] != ""
+	ofCSV := in.Labels[olm.LabelOwnerKind] == v1alpha1.ClusterServiceVersionKind || in.InPlaceOfOLM()
 	switch {
 	case !ofCSV || u.account == rbac.Account{} || u.role != in || isAggregated(in) || condition:
 		return ""

@@ -81,10 +81,15 @@ func (r *Role) PolicyRules() []rbacv1.PolicyRule {
 // roleOfAPI matches the names of the roles that OLM and olmgen generate for an API.
 var roleOfAPI = lazy.Regexp(`^[^.]+\..+-v[0-9][a-z0-9]*-(admin|edit|view|crdview)(-[a-z0-9]+)?$`)
 
-// Generated reports whether OLM or olmgen generated a role.
+// Generated reports whether OLM generated a role, or olmgen in its place; people go on with those of an installer.
 func (r *Role) Generated() bool {
 	_, owned := r.Labels[olm.LabelOwner]
-	return owned || r.Labels["app.kubernetes.io/managed-by"] == "olmgen" || roleOfAPI().MatchString(r.Name)
+	return owned || r.InPlaceOfOLM() || roleOfAPI().MatchString(r.Name)
+}
+
+// InPlaceOfOLM reports whether olmgen made the role for a package that no OLM installs.
+func (r *Role) InPlaceOfOLM() bool {
+	return r.Labels["app.kubernetes.io/managed-by"] == "olmgen" && r.Labels[olm.LabelPartOf] != ""
 }
 
 // ForUsers reports whether olmgen made the role for the users of an API that a descoped operator provides.

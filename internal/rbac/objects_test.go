@@ -268,7 +268,8 @@ func TestGenerated(t *testing.T) {
 	}{
 		{"a", nil, false},
 		{"a", map[string]string{"app.kubernetes.io/managed-by": "helm"}, false},
-		{"a", map[string]string{"app.kubernetes.io/managed-by": "olmgen"}, true},
+		{"a", map[string]string{"app.kubernetes.io/managed-by": "olmgen", "app.kubernetes.io/part-of": "a"}, true},
+		{"a", map[string]string{"app.kubernetes.io/managed-by": "olmgen"}, false}, // of an installer, and people add rules to it
 		{"a", map[string]string{"olm.owner": ""}, true},
 		{"backups.example.com-v1alpha1-admin", nil, true},
 		{"backups.example.com-v1-crdview-1x2y", nil, true},
