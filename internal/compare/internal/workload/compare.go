@@ -160,7 +160,7 @@ func Compare(pairs []Pair, now []*manifest.Object, place func(o *manifest.Object
 	}
 	registries := lists.Set(used, func(i images.Image) string { return registry(i.Image) })
 	kinds := slices.Collect(maps.Values(olm.DefinedKinds(now)))
-	lost := sync.OnceValue(func() map[key]bool { return unwatched(pairs) })
+	lost := sync.OnceValue(func() map[key]string { return unwatched(pairs) })
 	var out []change.Change
 	for _, p := range pairs {
 		if p.Old != nil && p.New != nil && len(p.New.Raw()) > 0 && string(p.Old.Raw()) == string(p.New.Raw()) {
@@ -171,8 +171,10 @@ func Compare(pairs []Pair, now []*manifest.Object, place func(o *manifest.Object
 			return nil, err
 		}
 		o := p.Any()
-		if kind := o.Kind; (kind == "OperatorGroup" || kind == "Namespace") && len(changes) > 0 && lost()[keyOf(o)] {
-			judgeTargets(changes)
+		if kind := o.Kind; (kind == "OperatorGroup" || kind == "Namespace") && len(changes) > 0 {
+			if had, is := lost()[keyOf(o)]; is {
+				judgeTargets(changes, had)
+			}
 		}
 		for i := range changes {
 			c := &changes[i]

@@ -98,8 +98,9 @@ func fewer(old, now []string) []string {
 	return lists.Filter(old, func(n string) bool { return !slices.Contains(now, "") && !slices.Contains(now, n) })
 }
 
-// unwatched returns the OperatorGroups that no longer have a target namespace which they had, and these namespaces.
-func unwatched(pairs []Pair) map[key]bool {
+// unwatched returns the OperatorGroups that no longer have a target namespace which they had, and these namespaces; and
+// those that go to all namespaces, with the targets that they had.
+func unwatched(pairs []Pair) map[key]string {
 	namespaces := [2]map[string]labels.Set{{}, {}}
 	for _, p := range pairs {
 		for i, o := range []*manifest.Object{p.Old, p.New} {
@@ -110,7 +111,7 @@ func unwatched(pairs []Pair) map[key]bool {
 			}
 		}
 	}
-	out := map[key]bool{}
+	out := map[key]string{}
 	for _, p := range pairs {
 		if p.Old == nil || p.New == nil || p.New.Group() != olm.Group || p.New.Kind != "OperatorGroup" {
 			continue
@@ -122,17 +123,26 @@ func unwatched(pairs []Pair) map[key]bool {
 			targets[i], _ = olm.TargetsOf(&spec).Resolve(namespaces[i])
 		}
 		for _, name := range fewer(targets[0], targets[1]) {
-			out[keyOf(p.New)], out[key{"", "Namespace", "", name}] = true, true
+			out[keyOf(p.New)], out[key{"", "Namespace", "", name}] = "", ""
+		}
+		if slices.Contains(targets[1], "") && len(targets[0]) > 0 && !slices.Contains(targets[0], "") {
+			out[keyOf(p.New)] = strings.Join(targets[0], ", ")
 		}
 	}
 	return out
 }
 
-// judgeTargets judges the first change of an OperatorGroup or a Namespace that takes the namespace from operators.
-func judgeTargets(list []change.Change) {
-	for i, c := range list {
+// judgeTargets judges the first change of an OperatorGroup or a Namespace that takes the namespace from operators, or
+// gives them all where they had some.
+func judgeTargets(list []change.Change, had string) {
+	for i := range list {
+		c := &list[i]
 		if strings.HasPrefix(c.Field, "spec.") || strings.HasPrefix(c.Field, "metadata.labels") {
-			list[i].Severity, list[i].Message = findings.Warning, notWatched
+			c.Severity, c.Message = findings.Warning, notWatched
+			if had != "" {
+				c.Field, c.Change, c.Old, c.New = "spec.targetNamespaces", change.Changed, had, "all namespaces"
+				c.Message = "its operators watch all namespaces now"
+			}
 			return
 		}
 	}
