@@ -123,10 +123,10 @@ subjects: [{kind: ServiceAccount, name: runner}]
 			{command: "permissions bundle --profile plain -n home --install-mode OwnNamespace",
 				want: `get configmaps  \[(csv.yaml:|line )\d+: permissions\]`, not: `OLM's own.*Users gain`},
 			{command: "render bundle --profile plain -n home --install-mode AllNamespaces -o all", want: ``},
-			{command: "permissions all", want: `get configmaps\s+\[clusterrole_[^\]]*:\s+permissions,\s+promoted\s+by\s+the\s+global\s+group\]`},
+			{command: "permissions all", want: `get configmaps\s+\[clusterrole_[^\]]*:\s+permissions,\s+promoted\s+to\s+the\s+cluster\]`},
 			{command: "permissions all", want: `clusterrole_.*get,list,watch namespaces  \[line \d+: OLM's own\]`},
 			{command: "permissions bundle --profile plain -n home --install-mode AllNamespaces",
-				want: `get configmaps\s+\[(csv.yaml:|line )\d+:\s+permissions,\s+promoted\s+by\s+the\s+global\s+group\]`},
+				want: `get configmaps\s+\[(csv.yaml:|line )\d+:\s+permissions,\s+promoted\s+to\s+the\s+cluster\]`},
 		},
 	},
 }

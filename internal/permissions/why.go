@@ -21,7 +21,7 @@ type Why string
 const (
 	WhyPermission        Why = "permission"        // of the CSV's permissions, in the operator's namespace
 	WhyClusterPermission Why = "clusterPermission" // of the CSV's clusterPermissions
-	WhyPromoted          Why = "promoted"          // of its permissions, which a global OperatorGroup promotes
+	WhyPromoted          Why = "promoted"          // of its permissions, which OLM promotes for all namespaces
 	WhyCopied            Why = "copied"            // of its permissions, copied to a target namespace
 	WhyBound             Why = "bound"             // of a descoped operator, where an administrator binds it
 	WhyOLM               Why = "olm"               // OLM's own, or olmgen's in its place
@@ -35,7 +35,7 @@ const (
 var whyText = map[Why]string{
 	WhyPermission:        "permissions",
 	WhyClusterPermission: "clusterPermissions",
-	WhyPromoted:          "permissions, promoted by the global group",
+	WhyPromoted:          "permissions, promoted to the cluster",
 	WhyCopied:            "permissions, copied to a target",
 	WhyBound:             "bound by an administrator",
 	WhyOLM:               "OLM's own",
