@@ -106,6 +106,15 @@ func PodUser(o *manifest.Object) permissions.Subject {
 		Name: cmp.Or(at("serviceAccountName"), at("serviceAccount"), "default")}
 }
 
+// installers returns the accounts by which OLM v1 installs the operators of ClusterExtensions.
+func installers(objects []*manifest.Object) map[permissions.Subject]bool {
+	extensions := lists.Filter(objects, func(o *manifest.Object) bool { return o.Group() == olm.GroupV1 })
+	return lists.Set(extensions, func(o *manifest.Object) permissions.Subject {
+		return permissions.Subject{Kind: accountKind, Namespace: olm.Text(olm.Get(o, "spec", "namespace")),
+			Name: olm.Text(olm.Get(o, "spec", "serviceAccount", "name"))}
+	})
+}
+
 // renamedTo returns the new names of accounts by their older ones.
 func renamedTo(list []Rename) map[permissions.Subject]permissions.Subject {
 	out := map[permissions.Subject]permissions.Subject{}

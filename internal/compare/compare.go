@@ -117,6 +117,7 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	r.CRDs, r.OLM = append([]CRD{}, r.CRDs...), append([]Consequence{}, r.OLM...)
 	r.checked = len(o.CRDs.Objects) > 0
 	r.approval, r.chosen, r.undecided = o.Approval, o.Chosen, o.Undecided
+	r.installers = installers(now.Objects)
 	r.Summary, r.Verdict = r.answers(), r.verdict(pairs)
 	r.Operators = r.operators(pairs, now)
 	return r, nil

@@ -192,7 +192,7 @@ func (r *Report) operators(pairs []pair, now State) (out []OperatorAnswer) {
 		if part.Empty() {
 			continue
 		}
-		part.checked, part.approval = r.checked, r.approval
+		part.checked, part.approval, part.installers = r.checked, r.approval, r.installers
 		own := pairs[i:min(i+1, len(pairs))]
 		a := OperatorAnswer{Severity: part.worst(), Verdict: part.verdict(own)}
 		for _, p := range own {

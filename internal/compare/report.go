@@ -50,12 +50,13 @@ type Report struct {
 
 	About []string `json:"-"` // what Notes are about, wherever that stands
 
-	facts     []permissions.ChangedFact // what subjects gain and lose in short
-	several   bool                      // subjects have permissions: facts name theirs
-	checked   bool                      // existing objects were checked against the newer CRDs
-	approval  bool                      // somebody approves the InstallPlan
-	chosen    bool                      // nobody gave an install mode
-	undecided int                       // kustomizations that could be built for one of the states only
+	facts      []permissions.ChangedFact    // what subjects gain and lose in short
+	several    bool                         // subjects have permissions: facts name theirs
+	checked    bool                         // existing objects were checked against the newer CRDs
+	approval   bool                         // somebody approves the InstallPlan
+	installers map[permissions.Subject]bool // accounts by which OLM v1 installs operators
+	chosen     bool                         // nobody gave an install mode
+	undecided  int                          // kustomizations that could be built for one of the states only
 }
 
 // Side is one of the two releases.

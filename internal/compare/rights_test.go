@@ -18,6 +18,7 @@ func TestRights(t *testing.T) {
 		return strings.NewReplacer("kind: ClusterRole\n", "kind: Role\n", "kind: ClusterRole,", "kind: Role,", "kind: ClusterRoleB", "kind: RoleB", "metadata: {name: b}", "metadata: {name: b, namespace: op}").
 			Replace(strings.ReplaceAll(rule(groups, resources, verbs), "name: a", "name: b"))
 	}
+	extension := "{apiVersion: olm.operatorframework.io/v1, kind: ClusterExtension, metadata: {name: x}, spec: {namespace: op, serviceAccount: {name: a}}}\n---"
 	core := `""`
 	for _, c := range []struct{ name, old, now, summary, verdict, line string }{
 		{"what one account has, another gets", operator + account("a", "get") + account("b", "delete"), operator + account("a", "delete") + account("b", "get"),
@@ -40,6 +41,7 @@ func TestRights(t *testing.T) {
 			"no longer reads all Secrets of the cluster; 1 lost", "nothing speaks against it", "- info     cluster  get secrets; keeps get secrets named one  [tree.yaml:9: reads Secrets"},
 		{"rights in a namespace and in the cluster", "# nothing\n", rule(core, "nodes/proxy", "create") + inside(core, "secrets, pods", "get, create"), "now runs in pods of the cluster",
 			"accept only if the operator may start or enter pods in the cluster and read every Secret in namespace op; look also at permissions (the operator may start or enter pods in namespace op)", ""},
+		{"an account by which OLM v1 installs", extension + account("a", "delete"), extension + account("a", "get"), "now reads all Secrets of the cluster", "accept only if the installer may read every Secret", ""},
 		{"a right of no group", rule(core, "secrets", "delete"), rule(core, "secrets", "delete, create"), "gains create secrets in the cluster (writes Secrets); 1 gained", "accept after a look at permissions",
 			"+ warning  cluster  core: create secrets  [tree.yaml:9: writes Secrets; in the tree]"},
 		{"a right of no group that leads on", rule(core, "secrets", "get"), rule(core, "secrets", "get, create"), "gains create secrets in the cluster (makes token Secrets and reads them in the cluster); 1 gained",

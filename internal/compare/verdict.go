@@ -162,6 +162,9 @@ func (r *Report) gained(severity findings.Severity) (who string, what []string) 
 			more = lists.Add(more, gainText(i))
 		}
 		holder := "the operator"
+		if r.installers[i.Subject] {
+			holder = "the installer"
+		}
 		if i.Subject.Kind != accountKind && !i.Subject.IsRole() {
 			holder = "others"
 		}
