@@ -187,21 +187,30 @@ func (c *Channel) Skipped() map[string]bool {
 
 // versions finds bundles of the same version.
 func (c *graphCheck) versions() {
-	bundles := map[string]map[string]bool{}
-	var at Place
+	var offered []*Bundle
 	for _, ch := range c.pkg.Channels {
 		for _, e := range ch.Entries {
-			b := c.pkg.Bundle(e.Name)
-			if b == nil {
-				continue
+			if b := c.pkg.Bundle(e.Name); b != nil {
+				offered = append(offered, b)
 			}
-			v := b.versionString()
-			if bundles[v] == nil {
-				bundles[v] = map[string]bool{}
-			}
-			if bundles[v][e.Name] = true; len(bundles[v]) > 1 && at.File == "" {
-				at = b.Place
-			}
+		}
+	}
+	if text, at := SameVersion(offered...); text != "" {
+		c.add(at, RuleSameVersion, nil, "%s", text)
+	}
+}
+
+// SameVersion returns opm's reason not to serve a package with bundles of which two have the same version, and where
+// the first such bundle is; "" if there are none.
+func SameVersion(list ...*Bundle) (why string, at Place) {
+	bundles := map[string]map[string]bool{}
+	for _, b := range list {
+		v := b.versionString()
+		if bundles[v] == nil {
+			bundles[v] = map[string]bool{}
+		}
+		if bundles[v][b.Name] = true; len(bundles[v]) > 1 && at.File == "" {
+			at = b.Place
 		}
 	}
 	var twice []string
@@ -210,9 +219,10 @@ func (c *graphCheck) versions() {
 			twice = append(twice, fmt.Sprintf("{%s: [%s]}", v, strings.Join(lists.Keys(bundles[v]), ", ")))
 		}
 	}
-	if len(twice) > 0 {
-		c.add(at, "duplicate-version", nil, "duplicate versions found in bundles: %v", twice)
+	if len(twice) == 0 {
+		return "", at
 	}
+	return fmt.Sprintf("duplicate versions found in bundles: %v", twice), at
 }
 
 // versionString returns the version and, behind a hyphen, the release.

@@ -24,6 +24,8 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/compare"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/internal/predict/upgrade"
 )
@@ -233,10 +235,13 @@ func (s *schemaNode) typeText(t *testing.T) string {
 // rulesPage lists the rules of the commands that judge trees, bundles and catalogs.
 func rulesPage() string {
 	commands := map[findings.Rule][]string{}
+	diffRules := lists.Filter(compare.Rules(), func(r findings.Rule) bool {
+		return slices.Contains(upgrade.Rules, r) || slices.Contains(resolve.CatalogRules(), r)
+	})
 	for _, c := range []struct {
 		name  string
 		rules []findings.Rule
-	}{{"check", predict.Rules()}, {"diff", upgrade.Rules}, {"validate", validate.Rules()}, {"validate --release", release.Rules()}, {"catalog validate", resolve.CatalogRules()},
+	}{{"check", predict.Rules()}, {"diff", diffRules}, {"validate", validate.Rules()}, {"validate --release", release.Rules()}, {"catalog validate", resolve.CatalogRules()},
 		{"catalog resolve", resolve.Rules()}, {"catalog diff", resolve.ComparisonRules()}} {
 		for _, r := range c.rules {
 			commands[r] = append(commands[r], c.name)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -45,6 +47,7 @@ func Rules() []findings.Rule {
 		{ID: RuleKeeps, Text: "stays in the cluster", Help: "What the engine does not prune stays when it leaves Git."},
 	}
 	out = slices.Concat(out, upgrade.Rules, fit.Rules(), predict.Outcomes(),
+		lists.Filter(resolve.CatalogRules(), func(r findings.Rule) bool { return r.ID == catalog.RuleSameVersion }),
 		lists.Map(crds.BuiltinRules(), func(r crds.Rule) findings.Rule {
 			return findings.Rule{ID: r.ID, Text: r.Text}
 		}),

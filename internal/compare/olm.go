@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
@@ -26,7 +27,35 @@ func consequences(ctx context.Context, pairs []pair, old, now State, o Options) 
 	if err != nil {
 		return nil, err
 	}
+	for _, p := range pairs {
+		if !o.PathKnown && p.byOLM() {
+			found = append(found, p.sameVersion()...)
+		}
+	}
 	return append(found, o.unfit(pairs)...), nil
+}
+
+// sameVersion returns why no catalog can have both releases.
+func (p pair) sameVersion() (out []Consequence) {
+	if p.old == nil || p.now == nil || p.now.Package == "" || p.old.Package != p.now.Package {
+		return nil
+	}
+	why, at := catalog.SameVersion(p.old.offered(), p.now.offered())
+	if why == "" {
+		return nil
+	}
+	return []Consequence{{Rule: catalog.RuleSameVersion, Operator: p.now.Name, Severity: findings.Error,
+		Message: why + ": opm serves no catalog that has both", File: at.File, Line: at.Line}}
+}
+
+// offered returns an operator as a bundle of a catalog.
+func (o *Operator) offered() *catalog.Bundle {
+	b := &catalog.Bundle{Name: o.Name, Properties: append(slices.Clone(o.Properties), // the first one counts
+		catalog.PropertyOf(catalog.PackageProperty{Version: o.version(), Release: o.Spec.Release.String()}))}
+	if o.Object != nil {
+		b.File, b.Line = o.Object.PlaceOf("spec.version")
+	}
+	return b
 }
 
 // byOLM reports whether OLM has something to do with a pair, as far as that is known.

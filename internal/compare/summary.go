@@ -311,7 +311,11 @@ func (r *Report) identityAnswer() (versions, parts []string, count string) {
 		}
 		switch {
 		case c.Part == change.Version && c.Change == change.Changed && !full:
-			versions = append(versions, text.Brief(name+"version "+c.Old+arrowText+c.New))
+			title, rest := "version ", ""
+			if c.Field == "metadata.name" {
+				title, rest = "name ", " with the same version"
+			}
+			versions = append(versions, text.Brief(name+title+c.Old+arrowText+c.New+rest))
 		case c.Severity != findings.Info && !full:
 			parts = append(parts, name+changeText(c))
 		default:

@@ -29,6 +29,7 @@ const (
 	ruleCSVSchema    = "csv-schema"
 	ruleSkipRange    = "skip-range"
 	ruleReplacesSelf = "replaces-itself"
+	ruleNameVersion  = "name-version"
 	ruleNamespace    = "suggested-namespace"
 )
 

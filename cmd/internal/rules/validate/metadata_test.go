@@ -47,6 +47,9 @@ func TestMetadata(t *testing.T) {
 		"a bad skipRange": {[]change{{csvFile, "    categories:", "    olm.skipRange: '<1'\n    categories:"}},
 			[]string{`manifests/op.csv.yaml:7: error: metadata.annotations["olm.skipRange"]: "<1" is not a range of versions: ` +
 				`Could not parse Range "<1": Could not parse version "1" in "<1": No Major.Minor.Patch elements found [skip-range]`}},
+		"a version that is not raised": {[]change{{csvFile, "version: 1.0.0", "version: 0.9.0"}},
+			[]string{`manifests/op.csv.yaml:11: warning: spec.version: the version is 0.9.0, and metadata.name says 1.0.0: catalogs go by the former [name-version]`}},
+		"a version with a plus sign": {[]change{{csvFile, "version: 1.0.0", "version: 1.0.0+0.p"}, {csvFile, "op.v1.0.0", "op.v1.0.0-0.p"}}, nil},
 		"a value that the schema rejects": {[]change{{csvFile, "      - name: op\n", "      - name: op\n        label: {a: b}\n"},
 			{csvFile, "spec:\n  displayName", "spec:\n  webhookdefinitions:\n  - {type: ValidatingAdmissionWebhook, generateName: a.b.c, " +
 				"sideEffects: None, admissionReviewVersions: [v1], containerPort: 70000, deploymentName: op}\n  displayName"}},

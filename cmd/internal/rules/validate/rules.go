@@ -37,6 +37,7 @@ var rules = []findings.Rule{
 	{ID: ruleCSVSchema,
 		Text: "the schema of OLM's CRD rejects the ClusterServiceVersion, so OLM cannot install it"},
 	{ID: ruleNamespace, Text: "the CSV suggests a namespace that the API server refuses"},
+	{ID: ruleNameVersion, Text: "spec.version is not the version in the name of the ClusterServiceVersion"},
 	{ID: ruleReplacesSelf, Text: "spec.replaces or spec.skips names the ClusterServiceVersion itself"},
 
 	{ID: bundle.WarnAggregatedRules,

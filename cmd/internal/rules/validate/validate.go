@@ -161,6 +161,12 @@ func fieldFindings(b *bundle.Bundle) (list []Finding) {
 				`metadata.annotations["`+olm.AnnotationSkipRange+`"]`, "%q is not a range of versions: %v", text, err)))
 		}
 	}
+	like := func(v semver.Version) string { return strings.ReplaceAll(v.String(), "+", "-") } // no name has a plus sign
+	if v, own := olm.NameVersion(b.CSV.Name), b.CSV.Spec.Version.Version; v != nil && own.NE(semver.Version{}) &&
+		like(*v) != like(own) && b.CSV.Spec.Release.String() == "" {
+		list = append(list, finding(ruleNameVersion, findings.Warning, b.CSVObject.Errorf("spec.version",
+			"the version is %s, and metadata.name says %s: catalogs go by the former", own, v)))
+	}
 	if b.CSV.Spec.Replaces == b.CSV.Name {
 		list = append(list, finding(ruleReplacesSelf, findings.Error, b.CSVObject.Errorf("spec.replaces",
 			"it replaces itself: OLM asks for such a release again and again, or ignores the field")))

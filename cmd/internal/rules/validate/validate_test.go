@@ -389,7 +389,7 @@ func TestRules(t *testing.T) {
 		t.Errorf("not sorted, or not unique: %v", ids)
 	}
 	wanted := append([]string{"alm-examples", "api-not-served", "api-owner", "api-server", "catalog-refuses", "catalog/directory", "catalog/features", "catalog/openshift-versions", "catalog/operator-name",
-		"catalog/pruned-graph", "catalog/related-images", "catalog/required-fields", "catalog/version", "channels", "cluster-scoped-permissions", "crd-names", "default-role", "role-missing", "rule-grants-nothing", "csv-schema", "dependencies", "network-cut-off", "owned-version", "refused", "replaces-itself", "skip-range", "stored-without-field", "suggested-namespace", "webhook"},
+		"catalog/pruned-graph", "catalog/related-images", "catalog/required-fields", "catalog/version", "channels", "cluster-scoped-permissions", "crd-names", "default-role", "role-missing", "rule-grants-nothing", "csv-schema", "dependencies", "network-cut-off", "owned-version", "refused", "name-version", "replaces-itself", "skip-range", "stored-without-field", "suggested-namespace", "webhook"},
 		stringsIn(t, "../../../../bundle/bundle.go", func(name string) bool { return strings.HasPrefix(name, "Warn") })...,
 	)
 	if len(wanted) < 10 {
