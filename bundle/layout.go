@@ -73,6 +73,17 @@ func (b *Bundle) AnnotationError(key, format string, args ...any) *manifest.Erro
 	return b.annotations.Errorf(`annotations["`+key+`"]`, format, args...)
 }
 
+// Unannotated returns why opm refuses a bundle without annotations, or nil: a directory of manifests alone is not
+// made for it (operator-registry: pkg/registry/parse.go, addMetadata).
+func (b *Bundle) Unannotated() *manifest.Error {
+	if b.Annotations != nil || path.Base(path.Dir(b.CSVObject.File)) != "manifests" {
+		return nil
+	}
+	return &manifest.Error{File: path.Join(path.Dir(b.CSVObject.File), "../metadata/annotations.yaml"),
+		Msg: "no package and no channels: opm refuses such a bundle (Could not find annotations file)",
+		Tip: "write the file, as operator-sdk generate bundle does"}
+}
+
 func (r *reader) identity() error {
 	a, b := r.bundle.Annotations, r.bundle
 	if m := a[olm.BundleMediaType]; m != "" && m != mediaType {

@@ -32,12 +32,16 @@ const (
 	RuleKeeps = "engine-keeps"
 )
 
+// RuleCatalog is about bundles that no catalog offers.
+var RuleCatalog = findings.Rule{ID: "catalog-refuses",
+	Text: "opm, or the pipeline of a catalog, refuses what the bundle ships"}
+
 // Rules explains the findings of a report, sorted by id.
 func Rules() []findings.Rule {
 	out := []findings.Rule{
 		{ID: ruleGained, Text: "gains a permission", Help: "The severity is that of the risk that follows from " +
 			"it (olmgen permissions). A permission of a dangerous group is at least a warning."},
-		{ID: ruleLost, Text: "loses a permission"},
+		{ID: ruleLost, Text: "loses a permission"}, RuleCatalog,
 		{ID: ruleUnresolved, Text: "asks for an operator that is not known", Help: "A Subscription, its " +
 			"OperatorGroup or its catalog changed, and no catalog says what OLM installs now."},
 		{ID: ruleUsers, Text: "users gain or lose a permission", Help: "A ClusterRole with a label aggregate-to adds " +

@@ -109,7 +109,8 @@ func compareIdentity(old, now Operator) []change.Change {
 	for f := range both {
 		a, had := before[f]
 		b, has := after[f]
-		oneSided := f.part == change.Metadata && (old.Metadata == nil) != (now.Metadata == nil) // a tree has none
+		oneSided := f.part == change.Metadata && (old.Metadata == nil) != (now.Metadata == nil) &&
+			now.Unannotated == nil // a tree has none
 		if had && has && a.text == b.text || oneSided {
 			continue
 		}

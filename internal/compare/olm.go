@@ -31,8 +31,20 @@ func consequences(ctx context.Context, pairs []pair, old, now State, o Options) 
 		if !o.PathKnown && p.byOLM() {
 			found = append(found, p.sameVersion()...)
 		}
+		if e := p.unannotated(); e != nil {
+			found = append(found, Consequence{Rule: RuleCatalog.ID, Operator: p.now.Name, Severity: findings.Error,
+				Message: "has " + e.Msg, File: e.File})
+		}
 	}
 	return append(found, o.unfit(pairs)...), nil
+}
+
+// unannotated returns why opm refuses the newer release, and not the older one.
+func (p pair) unannotated() *manifest.Error {
+	if p.now == nil || p.old == nil || p.old.Metadata == nil {
+		return nil
+	}
+	return p.now.Unannotated
 }
 
 // sameVersion returns why no catalog can have both releases.

@@ -35,6 +35,7 @@ type Operator struct {
 	Channels     []string           // that the bundle names; a catalog, if there is one, says which count
 	Metadata     map[string]string  // the annotations of the bundle; none for a tree
 	MetadataFile string             // that has them
+	Unannotated  *manifest.Error    // why opm refuses a bundle that has none
 	Deprecated   []string           // what the catalog says of the bundle, its channel or its package
 	Lifecycles   [][]byte           // what its catalog says of the support of the package, as JSON documents
 	Shipped      []*manifest.Object // what its bundle has beside the CSV, as it stands there; none for a tree

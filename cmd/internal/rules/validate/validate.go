@@ -209,6 +209,9 @@ func ofOPM(ctx context.Context, src *source.Source, b *bundle.Bundle) (list []Fi
 	if src.Kind == source.KindCatalog {
 		return nil
 	}
+	if e := b.Unannotated(); e != nil {
+		list = append(list, finding(ruleCatalog, findings.Error, e))
+	}
 	fields := map[string]string{"version": "spec.version", "image": ""}
 	c := catalog.OfBundles(ctx, map[string]*bundle.Bundle{".": b})
 	for _, f := range c.Faults() {
