@@ -142,7 +142,12 @@ func (s *catalogSet) graph(b *bundle.Bundle) {
 	if len(names) > 1 && !slices.ContainsFunc(s.list, known) {
 		s.add(ruleGraph, level, at, "", "the bundles have several operator names: %s", text.And(lists.Keys(names)))
 	}
-	s.named(p.Name, e, findings.Error, s.field(e.Name, catalog.Replaces), s.stranded(p, b))
+	if s.top == s.root && len(p.Bundles) == 1 && e.Replaces != "" { // the others are elsewhere
+		s.say("%s replaces %s, and no other bundle and no catalog is there: the update was not looked at", e.Name,
+			e.Replaces)
+	} else {
+		s.named(p.Name, e, findings.Error, s.field(e.Name, catalog.Replaces), s.stranded(p, b))
+	}
 	for _, name := range lists.SortedUnique(append(slices.Clone(b.Channels), b.DefaultChannel)) {
 		if ch := p.Channel(name); ch != nil && s.ci.UpdateGraph != pipeline.ModeSemver {
 			s.channel(p, ch, level)
