@@ -50,6 +50,9 @@ var (
 		Help: "Any other bundle satisfies it. It has an effect only inside all."}
 )
 
+// EndRange is what to do about a skipRange that contains versions which are not older.
+const EndRange = "end the range before the version of the entry"
+
 // CatalogRules returns the rules of Validate, sorted by id.
 func CatalogRules() []findings.Rule {
 	list := []findings.Rule{ruleDangling, ruleSeveral, ruleSelf, ruleDowngrade, ruleBackwards, ruleCannotReach,
@@ -207,7 +210,7 @@ func (v *validator) skipRange(object string, at catalog.Place, order []*entry, i
 			continue
 		}
 		if next, _ := (&pathWalk{order: order}).next(n); next == e {
-			v.add(ruleDowngrade, findings.Warning, at, object, "end the range before the version of the entry",
+			v.add(ruleDowngrade, findings.Warning, at, object, EndRange,
 				"the skipRange of %s contains %s, the version of the newer %s", e.name, n.version, n.name)
 			return
 		}

@@ -263,6 +263,7 @@ func (s *catalogSet) channel(p *catalog.Package, ch *catalog.Channel, level find
 	updates, updated := make([][]int, len(list)), make([]bool, len(list))
 	var back []string // a circle has an update to what is not older
 	var at catalog.Place
+	hint := resolve.EndRange
 	for i, e := range list {
 		for j, o := range list {
 			field := e.edges.Field(o.Name, &o.version)
@@ -272,6 +273,9 @@ func (s *catalogSet) channel(p *catalog.Package, ch *catalog.Channel, level find
 			updates[i], updated[j] = append(updates[i], j), true
 			if j >= i {
 				back, at = append(back, e.Name+" updates "+o.Name), cmp.Or(at, s.field(e.Name, catalog.EdgeKind(field)))
+				if catalog.EdgeKind(field) != catalog.SkipRange {
+					hint = "a release updates older ones only: remove one of these"
+				}
 			}
 		}
 	}
@@ -289,7 +293,7 @@ func (s *catalogSet) channel(p *catalog.Package, ch *catalog.Channel, level find
 	}
 	if _, circular := lists.Order(len(list), func(i int) []int { return updates[i] }); circular {
 		f := s.add(ruleGraph, level, at, "Channel "+ch.Name, "updates form a circle: %s", text.And(back))
-		f.Hint = "a release updates older ones only: remove one of these"
+		f.Hint = hint
 	}
 }
 
