@@ -177,11 +177,15 @@ func (v *validator) channel(p *catalog.Package, ch *catalog.Channel) []*entry {
 	if err != nil {
 		return nil // opm's words for it are there already
 	}
+	next := make(map[*entry]*entry, len(order))
+	for _, e := range order {
+		next[e], _ = (&pathWalk{order: order}).next(e)
+	}
 	for i, e := range order {
-		v.skipRange(object, places[e.name], order, i)
+		v.skipRange(object, places[e.name], order[:i], e, next)
 	}
 	for _, e := range entries {
-		if e.version == nil || e.name == order[0].name || hasUpdate(order, e) {
+		if e.version == nil || e.name == order[0].name || next[e] != nil {
 			continue
 		}
 		v.add(ruleCannotReach, findings.Warning, places[e.name], object,
@@ -196,20 +200,16 @@ func hasUpdate(order []*entry, installed *entry) bool {
 	return next != nil
 }
 
-// skipRange looks at the range of the entry i of an order. The newer entries are those nearer the head.
-func (v *validator) skipRange(object string, at catalog.Place, order []*entry, i int) {
-	e := order[i]
+// skipRange looks at the range of an entry. The newer entries are those nearer the head; next is what OLM updates one to.
+func (v *validator) skipRange(object string, at catalog.Place, newer []*entry, e *entry, next map[*entry]*entry) {
 	if e.updates.Range == nil || e.version == nil {
 		return
 	}
 	if e.updates.Range(*e.version) {
 		v.add(ruleSelf, findings.Note, at, object, "", "the skipRange of %s contains its own version", e.name)
 	}
-	for _, n := range order[:i] {
-		if n.version == nil || !e.updates.Range(*n.version) {
-			continue
-		}
-		if next, _ := (&pathWalk{order: order}).next(n); next == e {
+	for _, n := range newer {
+		if n.version != nil && e.updates.Range(*n.version) && next[n] == e {
 			v.add(ruleDowngrade, findings.Warning, at, object, EndRange,
 				"the skipRange of %s contains %s, the version of the newer %s", e.name, n.version, n.name)
 			return
