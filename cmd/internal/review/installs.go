@@ -523,8 +523,12 @@ func (s *Subject) unresolved(old *Subject) (out []compare.Unresolved) {
 			!slices.EqualFunc(before.own(u), after.own(u), world.Same), "")
 	}
 	unforeseen := lists.By(old.unforeseen, Unknown.key)
+	here, there := s.statuses(), old.statuses()
 	for _, u := range s.unforeseen {
 		was, is := unforeseen[u.key()]
+		if says := here[u.key()]; says["installedCSV"] != nil && !reflect.DeepEqual(says, there[u.key()]) {
+			continue // a later dump says itself what OLM has installed
+		}
 		if !is || moves(was.Object, u.Object) || !slices.EqualFunc(before.of(u), after.of(u), sameSpec) {
 			add(u, true, "")
 		}
@@ -538,6 +542,19 @@ func (s *Subject) unresolved(old *Subject) (out []compare.Unresolved) {
 			add(u, true, "not known in OLD: ")
 		case len(before.own(u)) > 0 && !stays[id]:
 			add(u, true, "it is deleted with all that OLM made of it: ")
+		}
+	}
+	return out
+}
+
+// statuses returns what the Subscriptions of a tree say of themselves, by the key of an Unknown.
+func (s *Subject) statuses() map[string]map[string]any {
+	out := map[string]map[string]any{}
+	if s.outcome != nil {
+		for _, x := range s.outcome.git {
+			if handsOver(x) {
+				out[Unknown{Object: x}.key()] = olm.Mapping(olm.Get(x, "status"))
+			}
 		}
 	}
 	return out
