@@ -10,19 +10,19 @@ import (
 	"github.com/spf13/cobra"
 
 	fbc "github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/cmd/internal/audit"
 	"github.com/olmgen/olmgen/cmd/internal/graph"
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/cmd/internal/updates"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/option"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/compare/history"
+	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/internal/print"
 	"github.com/olmgen/olmgen/internal/tree"
-	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/source"
@@ -71,11 +71,7 @@ func (f *graphFlags) draw(cmd *cobra.Command, args []string) error {
 	if f.from != "" {
 		return &usageError{"--from is for the update graph of a catalog", "write catalog:DIR, without --version"}
 	}
-	operator, err := f.operator(cmd, args)
-	if err != nil {
-		return err
-	}
-	radius, err := graph.BlastRadius(operator)
+	radius, err := f.radius(cmd, args)
 	if err != nil {
 		return err
 	}
@@ -130,12 +126,12 @@ func (f *graphFlags) drawUpdates(cmd *cobra.Command, path string) error {
 	return g.SVG(cmd.OutOrStdout())
 }
 
-// operator renders the operator of a source, or one of those that -f declares.
-func (f *graphFlags) operator(cmd *cobra.Command, given []string) (*generate.Result, error) {
+// radius returns what the operator of a source reaches, or one of those that -f declares.
+func (f *graphFlags) radius(cmd *cobra.Command, given []string) (*graph.Radius, error) {
 	from, name := strings.Join(f.files, ", "), given
 	if len(f.files) == 0 {
 		if isTree(given[0]) {
-			return f.installedOperator(cmd, given)
+			return f.installedRadius(cmd, given)
 		}
 		from, name = given[0], nil
 	}
@@ -143,16 +139,19 @@ func (f *graphFlags) operator(cmd *cobra.Command, given []string) (*generate.Res
 	if err != nil {
 		return nil, err
 	}
-	return oneOperator(slices.Concat(lists.Map(all, func(r *config.Rendered) []output.Operator {
-		return r.Operators
-	})...), from, name)
+	operators := slices.Concat(lists.Map(all, func(r *config.Rendered) []output.Operator { return r.Operators })...)
+	i, err := oneOperator(lists.Map(operators, func(o output.Operator) string { return o.Name }), from, name)
+	if err != nil {
+		return nil, err
+	}
+	return graph.BlastRadius(operators[i].Result)
 }
 
 // isTree reports whether an argument is a tree of manifests, and no RenderConfig.
 func isTree(ref string) bool { return review.IsTree(ref) && !source.IsRenderConfig(ref) }
 
-// installedOperator returns the operator that OLM installs for a tree, or the one that is called for.
-func (f *graphFlags) installedOperator(cmd *cobra.Command, given []string) (*generate.Result, error) {
+// installedRadius returns what the operator reaches that a tree has, or that OLM installs for it.
+func (f *graphFlags) installedRadius(cmd *cobra.Command, given []string) (*graph.Radius, error) {
 	if err := f.refuseRenderFlags(cmd, given[0]+" is a TREE"); err != nil {
 		return nil, err
 	}
@@ -165,27 +164,38 @@ func (f *graphFlags) installedOperator(cmd *cobra.Command, given []string) (*gen
 	if err != nil {
 		return nil, err
 	}
-	if len(installed) == 0 {
+	csvs, err := permissions.InstalledCSVs(t.Objects)
+	if err != nil {
+		return nil, err
+	}
+	names := slices.Concat(lists.Map(csvs, func(c permissions.CSV) string {
+		return c.Namespace + "/" + audit.PackageOf(c)
+	}), lists.Map(installed, func(i review.Installed) string { return i.Operator.Name }))
+	if len(names) == 0 {
 		err := fmt.Errorf("%s: no Subscription or ClusterExtension in it installs an operator that is known", given[0])
-		if len(unknown) > 0 && !slices.ContainsFunc(t.Objects, world.IsCSV) {
+		if len(unknown) > 0 {
 			hint := strings.TrimSuffix(unknown[0].String()+"; "+catalogHint(unknown[0]), "; ")
 			return nil, manifest.WithHint(err, hint)
 		}
 		return nil, manifest.WithHint(err, "name the bundle of an operator that is rendered or installed, or a tree "+
 			"that has what installs it; olmgen permissions says what this tree grants")
 	}
-	all := lists.Map(installed, func(i review.Installed) output.Operator { return i.Operator })
-	return oneOperator(all, given[0], given[1:])
+	i, err := oneOperator(names, given[0], given[1:])
+	if err != nil {
+		return nil, err
+	}
+	if i < len(csvs) {
+		return graph.Installed(csvs[i], t.Objects)
+	}
+	return graph.BlastRadius(installed[i-len(csvs)].Operator.Result)
 }
 
-// oneOperator returns the only operator, or the one with a name.
-func oneOperator(all []output.Operator, from string, name []string) (*generate.Result, error) {
-	var names []string
-	var found []*generate.Result
-	for _, o := range all {
-		names = append(names, o.Name)
-		if len(name) == 0 || name[0] == o.Name {
-			found = append(found, o.Result)
+// oneOperator returns the index of the only operator, or of the one with a name, which may leave out its namespace.
+func oneOperator(names []string, from string, name []string) (int, error) {
+	var found []int
+	for i, n := range names {
+		if len(name) == 0 || strings.HasSuffix("/"+n, "/"+name[0]) {
+			found = append(found, i)
 		}
 	}
 	switch {
@@ -193,12 +203,12 @@ func oneOperator(all []output.Operator, from string, name []string) (*generate.R
 		return found[0], nil
 	case len(found) == 0:
 		hint := "choose one of " + strings.Join(names, ", ")
-		return nil, manifest.WithHint(fmt.Errorf("%s: no operator is called %q", from, name[0]), hint)
+		return 0, manifest.WithHint(fmt.Errorf("%s: no operator is called %q", from, name[0]), hint)
 	case len(name) == 0:
-		return nil, &usageError{fmt.Sprintf("%s has %d operators, and a picture has one", from, len(found)),
+		return 0, &usageError{fmt.Sprintf("%s has %d operators, and a picture has one", from, len(found)),
 			"name one of " + strings.Join(names, ", ")}
 	}
-	return nil, manifest.WithHint(fmt.Errorf("%s: %d operators are called %q", from, len(found), name[0]),
+	return 0, manifest.WithHint(fmt.Errorf("%s: %d operators are called %q", from, len(found), name[0]),
 		"name one file with -f")
 }
 

@@ -1,12 +1,16 @@
 package permissions
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/internal/base/decoded"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -89,6 +93,23 @@ func InstalledCSVs(objects []*manifest.Object) ([]CSV, error) {
 		}
 	}
 	return out, nil
+}
+
+// Accounts returns the accounts of an operator that run its pods, or all that it names.
+func Accounts(csv CSV, all bool) map[Subject]bool {
+	spec := csv.Spec.InstallStrategy.StrategySpec
+	names := lists.Map(spec.DeploymentSpecs, func(d v1alpha1.StrategyDeploymentSpec) string {
+		return d.Spec.Template.Spec.ServiceAccountName
+	})
+	if all {
+		for _, p := range slices.Concat(spec.ClusterPermissions, spec.Permissions) {
+			names = append(names, p.ServiceAccountName)
+		}
+	}
+	return lists.Set(names, func(name string) Subject {
+		return Subject{Kind: rbacv1.ServiceAccountKind, Namespace: csv.Namespace,
+			Name: cmp.Or(name, "default")}
+	})
 }
 
 // Locate changes the paths of files in findings, not in items, to those that a person finds them by.

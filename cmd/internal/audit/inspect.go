@@ -231,7 +231,7 @@ func (x *Inspected) ofTree() {
 	if granted == nil {
 		return
 	}
-	accounts := accountsOf(*r.installed, false)
+	accounts := permissions.Accounts(*r.installed, false)
 	of := granted.Of(func(s permissions.Subject) bool { return accounts[s] })
 	list, err := images.ListObjects([]*manifest.Object{r.installed.Object})
 	if x.Complete = len(of.Permissions) > 0 && err == nil; x.Complete {

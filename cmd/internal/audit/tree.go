@@ -75,28 +75,11 @@ func (c *cluster) shipped(csv *permissions.CSV) []*manifest.Object {
 	return append(list, c.beside[csv.Namespace]...)
 }
 
-// accountsOf returns the accounts of an operator that run its pods, or all that it names.
-func accountsOf(csv permissions.CSV, all bool) map[permissions.Subject]bool {
-	spec := csv.Spec.InstallStrategy.StrategySpec
-	names := lists.Map(spec.DeploymentSpecs, func(d v1alpha1.StrategyDeploymentSpec) string {
-		return d.Spec.Template.Spec.ServiceAccountName
-	})
-	if all {
-		for _, p := range slices.Concat(spec.ClusterPermissions, spec.Permissions) {
-			names = append(names, p.ServiceAccountName)
-		}
-	}
-	return lists.Set(names, func(name string) permissions.Subject {
-		return permissions.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: csv.Namespace,
-			Name: cmp.Or(name, "default")}
-	})
-}
-
 // others returns a note on the accounts with rights that belong to no ClusterServiceVersion, or "".
 func (c *cluster) others(path string) string {
 	known := map[permissions.Subject]bool{}
 	for _, csv := range c.csvs {
-		maps.Copy(known, accountsOf(csv, true))
+		maps.Copy(known, permissions.Accounts(csv, true))
 	}
 	of := c.granted.Of(func(s permissions.Subject) bool {
 		return s.Kind == rbacv1.ServiceAccountKind && !known[s]
@@ -123,7 +106,7 @@ func (s *Set) addInstalled(c *cluster, path string, csv *permissions.CSV, condit
 			return fault
 		}
 	}
-	pkg := packageOf(*csv)
+	pkg := PackageOf(*csv)
 	b := &catalog.Bundle{Name: csv.Name, Properties: []catalog.Property{
 		catalog.PropertyOf(catalog.PackageProperty{PackageName: pkg, Version: csv.Spec.Version.String()})}}
 	at := s.packageAt(pkg, path)
@@ -222,8 +205,8 @@ func (s *Set) packageAt(name, path string) *Package {
 	return s.at[key]
 }
 
-// packageOf returns the package that OLM wrote into the properties of an operator, or the name without its version.
-func packageOf(csv permissions.CSV) string {
+// PackageOf returns the package that OLM wrote into the properties of an operator, or the name without its version.
+func PackageOf(csv permissions.CSV) string {
 	properties, _ := bundle.ParseProperties(csv.Annotations[olm.AnnotationProperties]) // none if they cannot be read
 	for _, p := range properties {
 		var v catalog.PackageProperty

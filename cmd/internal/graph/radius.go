@@ -65,12 +65,40 @@ type Binding struct {
 func BlastRadius(result *generate.Result) (*Radius, error) {
 	c := collector{namespace: result.Namespace, deployments: map[string][]string{}}
 	for _, o := range result.Objects {
-		if err := c.object(o); err != nil {
+		if o.Kind != "Deployment" && !rbac.Relevant(o.Group(), o.Kind) {
+			continue
+		}
+		m, err := o.Manifest()
+		if err == nil {
+			err = c.object(m, o.Namespace)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s %s: %w", o.Kind, o.Name, err)
 		}
 	}
+	return c.blast()
+}
+
+// Installed finds the same of an operator that is in a cluster: what the objects of the cluster bind its accounts to.
+func Installed(csv permissions.CSV, objects []*manifest.Object) (*Radius, error) {
+	c := collector{namespace: csv.Namespace, own: permissions.Accounts(csv, true), deployments: map[string][]string{}}
+	for _, o := range objects {
+		if err := c.object(o, o.Namespace); err != nil {
+			return nil, err
+		}
+	}
+	r, err := c.blast()
+	if err == nil && len(r.Places) == 0 {
+		err = csv.Object.Errorf("", "no RoleBinding or ClusterRoleBinding binds its ServiceAccounts").
+			With("dump them too: kubectl get roles,rolebindings,clusterroles,clusterrolebindings -A -o yaml")
+	}
+	return r, err
+}
+
+// blast returns the radius of what has been collected.
+func (c *collector) blast() (*Radius, error) {
 	c.Aggregate()
-	report, err := permissions.Evaluate(permissions.Input{Objects: c.read, Namespace: result.Namespace})
+	report, err := permissions.Evaluate(permissions.Input{Objects: c.read, Namespace: c.namespace})
 	if err != nil {
 		return nil, err
 	}
@@ -93,29 +121,35 @@ func (r *Radius) account(s permissions.Subject) int {
 
 type collector struct {
 	namespace   string
-	deployments map[string][]string // of each account of the namespace
-	read        []*manifest.Object  // roles, bindings and accounts
+	own         map[permissions.Subject]bool // accounts of the operator; nil for all of the namespace
+	deployments map[string][]string          // of each account of the namespace
+	read        []*manifest.Object           // roles, bindings and accounts
 	rbac.Objects
 }
 
-func (c *collector) object(o generate.Object) error {
+// owns reports whether an account is one of the operator.
+func (c *collector) owns(a rbac.Account) bool {
+	return a.Namespace == c.namespace && (c.own == nil ||
+		c.own[permissions.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: a.Namespace, Name: a.Name}])
+}
+
+func (c *collector) object(o *manifest.Object, namespace string) error {
 	switch {
-	case o.Kind == "Deployment" && o.Group() == appsv1.GroupName && o.Namespace == c.namespace:
+	case o.Kind == "Deployment" && o.Group() == appsv1.GroupName:
 		var d appsv1.Deployment
-		m, err := o.Manifest()
-		if err == nil {
-			_, err = m.Into(&d)
-		}
+		_, err := o.Into(&d)
 		account := cmp.Or(install.Account(&d.Spec.Template.Spec), "default")
-		c.deployments[account] = append(c.deployments[account], o.Name)
+		if c.owns(rbac.Account{Namespace: namespace, Name: account}) {
+			c.deployments[account] = append(c.deployments[account], o.Name)
+		}
 		return err
 	case rbac.Relevant(o.Group(), o.Kind):
-		m, err := o.Manifest()
-		if err != nil {
-			return err
+		n := len(c.Bindings)
+		err := c.Add(o, namespace)
+		if c.own == nil || len(c.Bindings) == n || len(c.bound(c.Bindings[n])) > 0 {
+			c.read = append(c.read, o)
 		}
-		c.read = append(c.read, m)
-		return c.Add(m, o.Namespace)
+		return err
 	}
 	return nil
 }
@@ -123,7 +157,7 @@ func (c *collector) object(o generate.Object) error {
 // bound returns the names of the operator's accounts that a binding binds.
 func (c *collector) bound(b *rbac.Binding) (names []string) {
 	for _, s := range b.Subjects {
-		if a, ok := rbac.AccountOf(s); ok && a.Namespace == c.namespace {
+		if a, ok := rbac.AccountOf(s); ok && c.owns(a) {
 			names = append(names, a.Name)
 		}
 	}
@@ -134,7 +168,7 @@ func (c *collector) radius() *Radius {
 	r := &Radius{Namespace: c.namespace}
 	names := slices.Collect(maps.Keys(c.deployments))
 	for a := range c.Accounts {
-		if a.Namespace == c.namespace {
+		if c.owns(a) {
 			names = append(names, a.Name)
 		}
 	}
