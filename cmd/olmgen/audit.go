@@ -202,6 +202,9 @@ func (f *catalogAuditFlags) set(cmd *cobra.Command, refs []string) (*audit.Set, 
 	if o.Catalogs, err = f.catalogs.open(cmd, t, network); err != nil {
 		return nil, err
 	}
+	if o.API, err = (&programFlags{}).kubernetes(cmd); err != nil {
+		return nil, err
+	}
 	f.options.Source = network.Source
 	set, err := audit.OfTree(cmd.Context(), t, o, f.options)
 	if err == nil && len(set.Packages)+len(set.Unread) == 0 {

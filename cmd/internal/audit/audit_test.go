@@ -291,8 +291,9 @@ func TestTree(t *testing.T) {
 			"  conditions: [{type: Upgradeable, status: '" + status + "', reason: r, message: m, lastTransitionTime: 2024-01-01T00:00:00Z}]\n---\n"
 	}
 	write(t, dir, "-- tree.yaml --\n"+csv("a.v1.0.0", "")+
-		strings.Replace(csv("b.v1.0.0", ""), "---", "status: {phase: Failed, reason: UnsupportedOperatorGroup, message: bad}\n---", 1)+csv("c.v1.0.0", ", labels: {olm.copiedFrom: x}")+
+		strings.NewReplacer("Own", "Single", "---", "status: {phase: Succeeded, reason: InstallSucceeded}\n---").Replace(csv("b.v1.0.0", ""))+csv("c.v1.0.0", ", labels: {olm.copiedFrom: x}")+
 		condition("a.v1.0.0", "False")+condition("b.v1.0.0", "True")+
+		"apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {name: g, namespace: op}\nspec: {targetNamespaces: [op]}\n---\n"+
 		"apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nmetadata: {name: s, namespace: op}\n")
 	read, err := tree.Read(t.Context(), []string{dir}, tree.Options{})
 	if err != nil {
@@ -310,7 +311,7 @@ func TestTree(t *testing.T) {
 	for _, row := range r.Rows {
 		verdicts = append(verdicts, row.Name+" "+row.Verdict.String())
 	}
-	const failed = "b.v1.0.0 does not start: it is Failed in the cluster (UnsupportedOperatorGroup): bad"
+	const failed = "b.v1.0.0 does not start: it becomes Failed in the cluster (UnsupportedOperatorGroup): OwnNamespace InstallModeType not supported, cannot configure to watch own namespace"
 	if !slices.Contains(verdicts, failed) || slices.Contains(verdicts, strings.Replace(failed, "b.", "a.", 1)) {
 		t.Errorf("verdicts %q, want %q", verdicts, failed)
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/permissions"
+	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
@@ -312,11 +313,11 @@ func (x *Inspected) fit(o Options, life *fit.Lifecycle) {
 	}
 	verdict, found := fit.Judge(operator, form, o.Cluster)
 	x.Verdict = verdict
-	if s, is := x.Release.state(x.CSV); form == fit.OLMv0 && verdict.Answer != fit.Refused &&
-		(s.Phase == v1alpha1.CSVPhaseFailed || s.Phase == v1alpha1.CSVPhasePending) {
-		x.Verdict = fit.Verdict{Answer: fit.Stays, Rule: string(s.Reason), Remedy: "see olmgen check of the same tree",
-			Reason: fmt.Sprintf("it %s %s in the cluster (%s): %s", is, s.Phase, s.Reason, text.OneLine(s.Message))}
-		x.Unfit = append(x.Unfit, string(s.Reason))
+	if s := x.Release.state(); form == fit.OLMv0 && verdict.Answer != fit.Refused &&
+		slices.Contains([]string{string(v1alpha1.CSVPhaseFailed), string(v1alpha1.CSVPhasePending)}, s.Phase) {
+		x.Verdict = fit.Verdict{Answer: fit.Stays, Rule: s.Reason, Remedy: "see olmgen check of the same tree",
+			Reason: fmt.Sprintf("it becomes %s in the cluster (%s): %s", s.Phase, s.Reason, text.OneLine(s.Message))}
+		x.Unfit = append(x.Unfit, s.Reason)
 	}
 	for _, f := range found {
 		id := strings.TrimPrefix(f.Rule, fit.Prefix)
@@ -364,16 +365,15 @@ func (r *Release) form(o Options) fit.Form {
 	return o.Cluster.Form()
 }
 
-// state returns what OLM v0 says of the operator in a cluster, or would say; and how it is said.
-func (r *Release) state(csv *v1alpha1.ClusterServiceVersion) (state v1alpha1.ClusterServiceVersionStatus, is string) {
+// state returns what OLM v0 makes of the operator in a cluster, as olmgen check says it.
+func (r *Release) state() (state predict.CSV) {
 	if r.installed != nil {
-		return csv.Status, "is"
+		return r.cluster.states[r.installed.Namespace+"/"+r.Name]
 	}
-	if p := r.planned; p != nil {
-		state.Phase, state.Message = v1alpha1.ClusterServiceVersionPhase(p.State.Phase), p.State.Message
-		state.Reason = v1alpha1.ConditionReason(p.State.Reason)
+	if r.planned != nil {
+		return r.cluster.states[r.planned.Namespace+"/"+r.Name]
 	}
-	return state, "would be"
+	return state
 }
 
 // target returns what the verdicts are about.

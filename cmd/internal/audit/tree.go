@@ -39,6 +39,7 @@ type cluster struct {
 	crds   map[string][]*manifest.Object  // by name
 	beside map[string][]*manifest.Object  // what bundles may have, by namespace
 	shared map[string]bool                // namespaces of several operators
+	states map[string]predict.CSV         // what becomes of each CSV, by namespace and name
 }
 
 // index fills in what is looked up for each operator.
@@ -170,10 +171,13 @@ func (s *Set) addCluster(ctx context.Context, in *cluster, t *tree.Tree, of revi
 			return err
 		}
 	}
-	plan, unknown, err := review.Plan(ctx, t, of)
+	predicted, err := predict.Check(ctx, t, predict.Options{Namespace: of.Namespace, Catalogs: of.Catalogs, API: of.API,
+		Target: of.Target})
 	if err != nil {
 		return err
 	}
+	in.states = lists.By(predicted.CSVs, func(v predict.CSV) string { return v.Namespace + "/" + v.Name })
+	plan, unknown := review.PlanOf(predicted, of.Target)
 	for _, p := range plan {
 		at := s.packageAt(p.Choice.Package.Name, p.Catalog)
 		at.Package = p.Choice.Package

@@ -246,19 +246,14 @@ func planIn(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Planned, u
 	if err != nil {
 		return nil, nil, err
 	}
-	list, unknown = planOf(predicted, o.Target)
+	list, unknown = PlanOf(predicted, o.Target)
 	return list, unknown, nil
 }
 
-// planOf returns which operators OLM installs in a cluster by what is predicted of a tree.
-func planOf(predicted *predict.Report, in fit.Cluster) (list []Planned, unknown []Unknown) {
+// PlanOf returns which operators OLM installs in a cluster by what is predicted of a tree.
+func PlanOf(predicted *predict.Report, in fit.Cluster) (list []Planned, unknown []Unknown) {
 	extensions, nobody := predicted.Installed()
-	states := lists.By(predicted.CSVs, func(v predict.CSV) string { return v.Namespace + "/" + v.Name })
-	list = slices.Concat(lists.Map(predicted.Installs, func(i predict.Install) Planned {
-		p := ofSubscription(i)
-		p.State = states[p.at()]
-		return p
-	}), lists.Map(extensions, func(e predict.Extension) Planned { return ofExtension(e, in) }))
+	list = slices.Concat(lists.Map(predicted.Installs, ofSubscription), lists.Map(extensions, func(e predict.Extension) Planned { return ofExtension(e, in) }))
 	return list, lists.Map(slices.Concat(predicted.Unknown, nobody), unknownOf)
 }
 
@@ -295,9 +290,8 @@ type Planned struct {
 	Catalog string           // NAMESPACE/NAME of a CatalogSource, or NAME of a ClusterCatalog
 	Choice  catalog.Choice
 
-	Namespace string      // where it is installed
-	Account   string      // that OLM v1 installs it with, up to version 1.10; may be empty
-	State     predict.CSV // of OLM v0
+	Namespace string // where it is installed
+	Account   string // that OLM v1 installs it with, up to version 1.10; may be empty
 
 	dependency bool
 	v1         bool

@@ -70,7 +70,7 @@ func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
 				p.Object.Line, why)
 		}
 	}
-	plan, unknown := planOf(h.report, o.Target)
+	plan, unknown := PlanOf(h.report, o.Target)
 	if o.Over != nil {
 		if carried, err = s.follow(ctx, base, carried); err != nil {
 			return nil, err
