@@ -11,6 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
@@ -167,7 +168,8 @@ func (pins *pinner) namespace(ctx context.Context, state *resolve.State, all []*
 		switch {
 		case p == nil && !inTree: // that of an OperatorPolicy which needs no change
 		case p == nil && unchanged != "":
-			list = append(list, Pin{Object: s.Object, Reason: unchanged})
+			refused := pins.refused(s)
+			list = append(list, Pin{Object: s.Object, Reason: cmp.Or(refused, unchanged), Held: refused != ""})
 		case len(several) > 0:
 			unknown = append(unknown, several...)
 		case pins.sub(ns, s.Name) == nil:
@@ -200,6 +202,17 @@ func (pins *pinner) namespace(ctx context.Context, state *resolve.State, all []*
 		}
 	}
 	return list, unknown, nil
+}
+
+// refused returns why OLM resolves nothing for a Subscription, in the words of Check; "" if it does.
+func (pins *pinner) refused(s *world.Subscription) string {
+	nothing := lists.Find(pins.report.Unknown, func(u Unknown) bool {
+		return u.Nothing && originOf(u.Object) == originOf(s.Object)
+	})
+	failure := lists.Find(pins.report.Findings, func(f findings.Finding) bool {
+		return f.Level == findings.Error && f.Object == "Namespace "+s.Namespace
+	})
+	return cmp.Or(nothing.Why, failure.Message)
 }
 
 func approval(s *world.Subscription) string {

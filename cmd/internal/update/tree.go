@@ -180,7 +180,7 @@ func (u *treeUpdater) pin(p *predict.Pin) error {
 	taken := o.take(p.Steps, p.NewChannel != "" || u.options.ToHead && (p.Policy != nil || p.Starting))
 	o.place.Withdrawn = p.Withdrawn
 	switch {
-	case p.From == "":
+	case p.From == "" && !p.Held:
 		o.Status, o.Reason = Left, p.Reason
 	case p.Withdrawn:
 		o.sayWithdrawn()

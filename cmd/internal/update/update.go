@@ -506,7 +506,7 @@ func (o *Operator) statusLine() string {
 	if o.Channel != "" {
 		at += ", channel "
 	}
-	if at += o.channels(); at == "" { // no catalog says what it is
+	if at += o.channels(); at == "" && o.Status != Held { // no catalog says what it is
 		at = "not known"
 	}
 	switch o.Status {
@@ -515,7 +515,7 @@ func (o *Operator) statusLine() string {
 	case Current:
 		return at + ": " + cmp.Or(o.Reason, "up to date")
 	case Held:
-		return at + ": held back: " + o.Reason
+		return strings.TrimPrefix(at+": held back: "+o.Reason, ": ")
 	case Withdrawn:
 		return at + ": warning: " + o.Reason
 	}
