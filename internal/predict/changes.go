@@ -24,7 +24,7 @@ var outcomes = []findings.Rule{ruleSeveralGroups, ruleNoGroup, ruleAccount, rule
 	ruleExtension, ruleExtensionUnknown, ruleCollision, ruleIgnoredField, ruleChance, upgrade.RuleConversion,
 	upgrade.RuleDefinition, upgrade.RuleAccount, ruleStays, ruleRecovers,
 	ruleUnattended, ruleGoing, ruleSubscription, ruleInvalid, ruleUnsynced, ruleUnfit, ruleUnknownField,
-	ruleVersion}
+	ruleVersion, ruleNoOperator}
 
 // Outcomes returns the rules of what a comparison of two played clusters says.
 func Outcomes() []findings.Rule { return slices.Concat(reasons(), resolve.Rules(), outcomes) }
