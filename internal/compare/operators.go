@@ -77,6 +77,9 @@ func (o *Operator) belongings() []string {
 	for _, p := range slices.Concat(strategy.Permissions, strategy.ClusterPermissions) {
 		out = append(out, o.Namespace+"/"+p.ServiceAccountName)
 	}
+	for _, w := range o.Spec.WebhookDefinitions {
+		out = append(out, w.GenerateName, o.Namespace+"."+w.GenerateName) // OLM v1 has no namespace in it
+	}
 	for _, s := range o.Shipped {
 		out = append(out, s.Name, cmp.Or(s.Namespace, o.Namespace)+"/"+s.Name)
 	}

@@ -148,3 +148,24 @@ func TestScreenOfMany(t *testing.T) {
 		}
 	}
 }
+
+// TestOperatorOfWebhook gives what OLM makes of a webhook to the operator that defines it, with its place.
+func TestOperatorOfWebhook(t *testing.T) {
+	hook := func(operator string) string {
+		return strings.Replace(operatorIn("in-"+operator, operator, "1.0.0", "pods", "x:1"), "spec:\n",
+			"spec:\n  webhookdefinitions: [{type: MutatingAdmissionWebhook, generateName: hook."+operator+".io, deploymentName: "+operator+"}]\n", 1)
+	}
+	kept, gone := hook("abel"), hook("boat")
+	for _, name := range []string{"hook.boat.io", "in-boat.hook.boat.io"} {
+		made := "\n---\n{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingWebhookConfiguration, metadata: {name: " + name + "}, webhooks: [{name: hook.boat.io}]}\n"
+		old := tree(t, kept+gone+made)
+		old.Objects[len(old.Objects)-1].File = "" // OLM makes it
+		r := compared(t, old, tree(t, kept+gone))
+		if len(r.Workloads) != 1 || r.Workloads[0].Line != old.Operators[1].Object.LineOf("spec.webhookdefinitions") {
+			t.Errorf("%s: %v", name, r.Workloads)
+		}
+		if len(r.Operators) != 1 || r.Operators[0].Operator != "boat" {
+			t.Errorf("%s: %v", name, r.Operators)
+		}
+	}
+}

@@ -68,13 +68,19 @@ func fieldOf(csv CSV, o *manifest.Object, field string) string {
 	}
 	of, rest, _ := strings.Cut(strings.TrimPrefix(field, "webhooks["), "]")
 	name, err := o.Get("webhooks", of, "name")
+	var list []struct{ Name string }
+	_ = o.Field(&list, "webhooks") // what cannot be read is of no CSV
+	made := ""
 	for i, w := range csv.Spec.WebhookDefinitions {
+		if slices.Contains(list, struct{ Name string }{w.GenerateName}) {
+			made = "spec.webhookdefinitions"
+		}
 		if err == nil && name == w.GenerateName {
 			below := olm.DefinitionField(strings.TrimPrefix(rest, "."))
 			return strings.TrimSuffix(fmt.Sprintf("spec.webhookdefinitions[%d].%s", i, below), ".")
 		}
 	}
-	return "spec.webhookdefinitions"
+	return made
 }
 
 // InstalledCSVs returns the ClusterServiceVersions among objects that are no copies.
