@@ -177,15 +177,15 @@ func (v *validator) channel(p *catalog.Package, ch *catalog.Channel) []*entry {
 	if err != nil {
 		return nil // opm's words for it are there already
 	}
-	next := make(map[*entry]*entry, len(order))
-	for _, e := range order {
-		next[e], _ = (&pathWalk{order: order}).next(e)
+	next := make(map[string]*entry, len(entries))
+	for _, e := range entries {
+		next[e.name], _ = (&pathWalk{order: order}).next(e)
 	}
 	for i, e := range order {
 		v.skipRange(object, places[e.name], order[:i], e, next)
 	}
 	for _, e := range entries {
-		if e.version == nil || e.name == order[0].name || next[e] != nil {
+		if e.version == nil || e.name == order[0].name || next[e.name] != nil {
 			continue
 		}
 		v.add(ruleCannotReach, findings.Warning, places[e.name], object,
@@ -201,7 +201,7 @@ func hasUpdate(order []*entry, installed *entry) bool {
 }
 
 // skipRange looks at the range of an entry. The newer entries are those nearer the head; next is what OLM updates one to.
-func (v *validator) skipRange(object string, at catalog.Place, newer []*entry, e *entry, next map[*entry]*entry) {
+func (v *validator) skipRange(object string, at catalog.Place, newer []*entry, e *entry, next map[string]*entry) {
 	if e.updates.Range == nil || e.version == nil {
 		return
 	}
@@ -209,7 +209,7 @@ func (v *validator) skipRange(object string, at catalog.Place, newer []*entry, e
 		v.add(ruleSelf, findings.Note, at, object, "", "the skipRange of %s contains its own version", e.name)
 	}
 	for _, n := range newer {
-		if n.version != nil && e.updates.Range(*n.version) && next[n] == e {
+		if n.version != nil && e.updates.Range(*n.version) && next[n.name] == e {
 			v.add(ruleDowngrade, findings.Warning, at, object, EndRange,
 				"the skipRange of %s contains %s, the version of the newer %s", e.name, n.version, n.name)
 			return
