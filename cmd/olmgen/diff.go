@@ -554,7 +554,8 @@ func (f *diffFlags) readTrees(cmd *cobra.Command, sides *[2]side) (err error) {
 		if s.tree, err = f.roots.open(cmd, []string{s.Ref}, o); err != nil {
 			return err
 		}
-		if s.Ref == tree.Stdin || !s.old && f.git == "" { // of Git, both have one path, which one of them can lack
+		// Of Git, both have one path, which one of them can lack. OLD can be empty, but not a chart that nothing applies.
+		if s.Ref == tree.Stdin || f.git == "" && (!s.old || len(s.tree.Skipped) > 0) {
 			if err := requireObjects(s.tree, s.Ref); err != nil {
 				return err
 			}
