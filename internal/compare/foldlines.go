@@ -237,7 +237,7 @@ func groupOf(c change.Change) group {
 	after, stillPinned := images.Repository(c.New)
 	switch {
 	case c.Severity != findings.Info:
-	case podAnnotation().MatchString(c.Field):
+	case ofPods(c.Object) && podAnnotation().MatchString(c.Field):
 		return group{c.Object, annotationGroup, change.Changed}
 	case c.Change != change.Changed && images.Qualified(c.Old+c.New): // an item of a list that is new or gone
 		g.field = withoutItem(c.Field)

@@ -162,6 +162,19 @@ func TestPlainWords(t *testing.T) {
 	}
 }
 
+// The template of a workload is that of pods, and that of another kind is not.
+func TestTemplateOfPods(t *testing.T) {
+	for object, want := range map[string]string{"apps/v1, kind: Deployment": "pod labels.a",
+		"argoproj.io/v1alpha1, kind: ApplicationSet": "spec.template.metadata.labels.a"} {
+		of := func(label string) compare.State {
+			return tree(t, "{apiVersion: "+object+", metadata: {name: a}, spec: {template: {metadata: {labels: {a: "+label+"}}}}}")
+		}
+		if got := messages(compared(t, of("b"), of("c"))); !strings.HasPrefix(got, want+": b -> c") {
+			t.Errorf("%s: %s", object, got)
+		}
+	}
+}
+
 func messages(r *compare.Report) string {
 	var b strings.Builder
 	for _, c := range r.CRDs {

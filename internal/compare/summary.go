@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -335,13 +336,23 @@ func changeText(c change.Change) string {
 	return field + what
 }
 
+// ofPods reports whether an object, whose kind is before its name, is a workload: its template is that of pods.
+func ofPods(object string) bool {
+	kind, _, _ := strings.Cut(object, " ")
+	return images.HasPods("", kind) || images.HasPods("apps", kind) || images.HasPods("batch", kind)
+}
+
 // changeParts returns the field of a change for a person, and what follows it.
 func changeParts(c change.Change) (field, what string) {
 	if c.Part == change.Rest {
 		return "", text.Count(len(c.Fields), "other field") + ": " + text.Shorten(restText(c.Fields), maxReason)
 	}
-	field = text.Brief(partTitle[c.Part] + strings.NewReplacer("spec.template.spec.", "", "spec.jobTemplate.", "",
-		"spec.template.metadata.", "pod ").Replace(withoutWhole(c.Field)))
+	field = withoutWhole(c.Field)
+	if ofPods(c.Object) {
+		field = strings.NewReplacer("spec.template.spec.", "", "spec.jobTemplate.", "", "spec.template.metadata.",
+			"pod ").Replace(field)
+	}
+	field = text.Brief(partTitle[c.Part] + field)
 	value := valueText(c)
 	switch {
 	case field == "":
