@@ -144,6 +144,7 @@ func (r *Report) workloads(old, now State, objects []workload.Pair) ([]change.Ch
 	for _, n := range r.Renamed {
 		accounts[n.Old.String()] = n.New.String()
 	}
+	removed := removedResources(objects, now.Operators)
 	list, err := workload.Compare(workload.Joined(objects, accounts), now.Objects, locate)
 	if err != nil {
 		return nil, err
@@ -155,6 +156,10 @@ func (r *Report) workloads(old, now State, objects []workload.Pair) ([]change.Ch
 		}
 	}
 	for i, c := range list {
+		if removed[c.Object] && c.Change == change.Removed && c.Field == "" {
+			list[i].Severity = findings.Warning
+			list[i].Message = "where it is pruned, its operator deletes what it made for it"
+		}
 		if by := users[c.Object]; by != "" && c.Change == change.Removed && c.Field == "" {
 			list[i].Severity = findings.Error
 			list[i].Message = "pods of " + by + " run as it: where it is pruned, none of them starts any more"

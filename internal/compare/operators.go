@@ -13,6 +13,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/compare/change"
+	"github.com/olmgen/olmgen/internal/compare/internal/workload"
 	"github.com/olmgen/olmgen/internal/document"
 	"github.com/olmgen/olmgen/internal/permissions"
 	"github.com/olmgen/olmgen/manifest"
@@ -112,6 +113,20 @@ func ownerOf(pairs []pair) func(permissions.Subject) permissions.Subject {
 		}
 		return s
 	}
+}
+
+// removedResources returns the custom resources that are gone and whose operators are not.
+func removedResources(objects []workload.Pair, operators []Operator) map[string]bool {
+	owned := map[string]bool{}
+	for _, o := range operators {
+		for _, c := range o.Spec.CustomResourceDefinitions.Owned {
+			_, group, _ := strings.Cut(c.Name, ".")
+			owned[group+"/"+c.Kind] = true
+		}
+	}
+	return lists.Set(lists.Filter(objects, func(p workload.Pair) bool {
+		return p.New == nil && owned[p.Old.Group()+"/"+p.Old.Kind]
+	}), func(p workload.Pair) string { return p.Old.Identity() })
 }
 
 // runsIn reports whether all Deployments of an operator are among those of a state.

@@ -95,6 +95,19 @@ func TestOperatorOfResource(t *testing.T) {
 	}
 }
 
+// TestRemovedResource warns of a custom resource that is gone, if the operator that deletes what it made for it is there; of another object it does not.
+func TestRemovedResource(t *testing.T) {
+	operator := operatorIn("one", "abel", "1.0.0", "pods", "x:1")
+	for object, want := range map[string]string{
+		"{apiVersion: abel.io/v1, kind: Kind, metadata: {name: x, namespace: two}}":  "- warning  removed  [tree.yaml:27: where it is pruned, its operator deletes what it made for it]",
+		"{apiVersion: other.io/v1, kind: Kind, metadata: {name: x, namespace: two}}": "- info     removed  [tree.yaml:27]",
+	} {
+		if out := printed(t, compared(t, tree(t, operator+"---\n"+object), tree(t, operator))); !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}
+
 // TestOneOfSeveral names the operator that differs, and not how many a cluster has.
 func TestOneOfSeveral(t *testing.T) {
 	other := operatorIn("two", "boat", "1.0.0", "pods", "x:1")
