@@ -382,7 +382,7 @@ func (r *resolution) sub(namespace, name string) *world.Subscription {
 // look sets the catalogs of a namespace.
 func (r *resolution) look(state *resolve.State) {
 	state.Catalogs = slices.Clone(r.catalogs.Sources)
-	state.GlobalNamespace, state.Unknown = r.catalogs.Global, r.hidden
+	state.GlobalNamespace, state.Unknown = r.catalogs.Global, r.hiddenFrom(state.Namespace)
 	for _, s := range r.Subscriptions {
 		named := resolve.Source{Name: s.Source, Namespace: s.SourceNamespace, Catalog: r.catalogs.Others,
 			Prepared: r.others, Unavailable: r.refused}
@@ -697,11 +697,21 @@ func (r *resolution) unknownCatalog(s *world.Subscription) string {
 	case i >= 0, r.Disabled(s.SourceNamespace, s.Source) != nil, r.catalogs.gone(s.SourceNamespace, s.Source):
 	case len(r.catalogs.Sources) == 0 && r.Source(s.SourceNamespace, s.Source) == nil:
 		return "no catalog is given"
-	case slices.ContainsFunc(r.hidden, resolve.Source{Name: s.Source, Namespace: s.SourceNamespace}.Same):
+	case slices.ContainsFunc(r.hiddenFrom(s.Namespace), resolve.Source{Name: s.Source, Namespace: s.SourceNamespace}.Same):
 		return fmt.Sprintf("the content of CatalogSource %s/%s is not known", s.SourceNamespace, s.Source) +
 			r.catalogs.where(place{v1alpha1.CatalogSourceKind, s.SourceNamespace, s.Source})
 	}
 	return ""
+}
+
+// hiddenFrom returns the catalogs without known content that OLM may look at for a namespace. It never looks at those of
+// another one, unless that serves all: nobody says which one that is, if no catalog is known.
+func (r *resolution) hiddenFrom(ns string) []resolve.Source {
+	serving := []string{"", ns, r.catalogs.Global, olm.NamespaceMarketplace, olm.NamespaceUpstream}
+	return lists.Filter(r.hidden, func(c resolve.Source) bool {
+		return slices.Contains(serving, c.Namespace) ||
+			len(r.catalogs.Sources) == 0 && r.Source(c.Namespace, c.Name) == nil
+	})
 }
 
 // content returns what the catalog of a Subscription serves, or nil if nobody says it.
