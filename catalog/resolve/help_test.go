@@ -44,7 +44,7 @@ func TestHelpSubscription(t *testing.T) {
 		{Subscription{Package: "a", Channel: "c", StartingCSV: "x", Source: "cat", SourceNamespace: "olm"}, "remove spec.startingCSV of Subscription s, or name an entry of the channel"},
 		{Subscription{Package: "a", StartingCSV: "x", Source: "cat", SourceNamespace: "olm"}, "remove spec.startingCSV of Subscription s, or name an entry of the channel"},
 		{Subscription{Package: "a", Source: "other", SourceNamespace: "olm"}, "set spec.source of Subscription s to a catalog with package a: olm/cat"},
-		{Subscription{Package: "b", Channel: "c", Source: "cat", SourceNamespace: "olm"}, "add a catalog with package b to namespace ns"},
+		{Subscription{Package: "b", Channel: "c", Source: "cat", SourceNamespace: "olm"}, "add a catalog with package b to namespace ns, and set spec.source and spec.sourceNamespace of Subscription s to it"},
 	} {
 		c.sub.Name = "s"
 		w := &namespaceCatalogs{namespace: "ns", catalogs: []*snapshot{snap("cat", e), snap("other")}}
