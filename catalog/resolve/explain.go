@@ -399,8 +399,8 @@ func (x *explainer) helpSubscription(s Subscription) string {
 	case channels != nil:
 		return "" // nothing that the catalog has would do
 	}
-	return fmt.Sprintf("add a catalog with package %s to namespace %s, and set spec.source and spec.sourceNamespace of "+
-		"Subscription %s to it", s.Package, x.namespace, s.Name)
+	return fmt.Sprintf("add a catalog with package %s to namespace %s, and set spec.source and "+
+		"spec.sourceNamespace of Subscription %s to it", s.Package, x.namespace, s.Name)
 }
 
 // elsewhere returns the namespace of another catalog with the name that a Subscription asks for, or "".

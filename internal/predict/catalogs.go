@@ -697,15 +697,16 @@ func (r *resolution) unknownCatalog(s *world.Subscription) string {
 	case i >= 0, r.Disabled(s.SourceNamespace, s.Source) != nil, r.catalogs.gone(s.SourceNamespace, s.Source):
 	case len(r.catalogs.Sources) == 0 && r.Source(s.SourceNamespace, s.Source) == nil:
 		return "no catalog is given"
-	case slices.ContainsFunc(r.hiddenFrom(s.Namespace), resolve.Source{Name: s.Source, Namespace: s.SourceNamespace}.Same):
+	case slices.ContainsFunc(r.hiddenFrom(s.Namespace),
+		resolve.Source{Name: s.Source, Namespace: s.SourceNamespace}.Same):
 		return fmt.Sprintf("the content of CatalogSource %s/%s is not known", s.SourceNamespace, s.Source) +
 			r.catalogs.where(place{v1alpha1.CatalogSourceKind, s.SourceNamespace, s.Source})
 	}
 	return ""
 }
 
-// hiddenFrom returns the catalogs without known content that OLM may look at for a namespace. It never looks at those of
-// another one, unless that serves all: nobody says which one that is, if no catalog is known.
+// hiddenFrom returns the catalogs without known content that OLM may look at for a namespace. It never looks at those
+// of another one, unless that serves all: nobody says which one that is, if no catalog is known.
 func (r *resolution) hiddenFrom(ns string) []resolve.Source {
 	serving := []string{"", ns, r.catalogs.Global, olm.NamespaceMarketplace, olm.NamespaceUpstream}
 	return lists.Filter(r.hidden, func(c resolve.Source) bool {

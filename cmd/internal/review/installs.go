@@ -253,7 +253,8 @@ func planIn(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Planned, u
 // PlanOf returns which operators OLM installs in a cluster by what is predicted of a tree.
 func PlanOf(predicted *predict.Report, in fit.Cluster) (list []Planned, unknown []Unknown) {
 	extensions, nobody := predicted.Installed()
-	list = slices.Concat(lists.Map(predicted.Installs, ofSubscription), lists.Map(extensions, func(e predict.Extension) Planned { return ofExtension(e, in) }))
+	list = slices.Concat(lists.Map(predicted.Installs, ofSubscription),
+		lists.Map(extensions, func(e predict.Extension) Planned { return ofExtension(e, in) }))
 	return list, lists.Map(slices.Concat(predicted.Unknown, nobody), unknownOf)
 }
 
