@@ -57,7 +57,6 @@ func renderOLMv1(b *bundle.Bundle, o Options) (*Result, error) {
 		return nil, refuseOLMv1(b, err, targets)
 	}
 	result := &Result{InstallMode: o.InstallMode, Warnings: mirrorWarnings(mirrors)}
-	result.Warnings = append(result.Warnings, longNames(b, objects)...)
 	for _, x := range objects {
 		object, err := objectOLMv1(x, o)
 		if err != nil {
@@ -66,24 +65,6 @@ func renderOLMv1(b *bundle.Bundle, o Options) (*Result, error) {
 		result.Objects = append(result.Objects, object)
 	}
 	return result, nil
-}
-
-// longNames warns of certificates with a common name that cert-manager refuses: OLM v1 makes it of the Service and the
-// namespace (cert-manager: internal/apis/certmanager/validation/certificate.go).
-func longNames(b *bundle.Bundle, objects []olmv1.Object) (out []bundle.Warning) {
-	const longest = 64
-	for _, x := range objects {
-		certificate, _ := x.View.(views.Certificate)
-		name := certificate.CommonName
-		if len(name) <= longest {
-			continue
-		}
-		err := b.CSVObject.Errorf("spec.webhookdefinitions", "OLM v1 cannot install it with cert-manager, which "+
-			"refuses the common name %s: it has %d characters, and %d are allowed; choose a shorter namespace", name,
-			len(name), longest)
-		out = append(out, bundle.Warning{Class: bundle.WarnInstallation, Error: err})
-	}
-	return out
 }
 
 // refuseOLMv1 returns OLM v1's error. It has no default for the targets of an operator that cannot watch all

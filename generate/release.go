@@ -101,6 +101,10 @@ func (o Options) fits(b *bundle.Bundle, r *Result) (warnings []bundle.Warning, n
 			if f.Level == findings.Error && c.Known() {
 				return nil, nil, refuse(refusedByV1, "%s", f.Message).with(option.Profile)
 			}
+		case fit.RuleRenderer.ID: // a warning is about cert-manager
+			if f.Level == findings.Warning && o.Profile == ProfileOLMv1 && o.Certs != CertsManager {
+				continue
+			}
 		case fit.RuleRemoved.ID: // of what is rendered: config refuses it
 			if !o.Profile.HandsOver() {
 				continue

@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"math/big"
 	"strings"
 	"testing"
@@ -467,16 +468,17 @@ func TestWarningOfUnfinishedCertificates(t *testing.T) {
 // is the Service, and only where the certificate is self-signed.
 func TestCommonName(t *testing.T) {
 	const service = "my-dep-service"
-	for _, n := range []int{49, 50} {
-		namespace := strings.Repeat("n", n)
-		result, err := Render(testBundle(t, allModes+oneDeployment+validating),
-			Options{Namespace: namespace, Profile: ProfileOLMv1, Certs: CertsManager})
-		if err != nil {
-			t.Fatal(err)
-		}
-		long := len(service+"."+namespace) > 64
-		if warned := len(result.Warnings) > 0 && strings.Contains(result.Warnings[0].Msg, "refuses the common name"); warned != long {
-			t.Errorf("%d characters: warnings %v", len(service)+1+n, result.Warnings)
+	for _, o := range []Options{{Profile: ProfileOLMv1, Certs: CertsManager}, {Profile: ProfileOLMv1, Certs: CertsNone}, {Profile: ProfileClusterExtension}} {
+		for _, n := range []int{49, 50} {
+			o.Namespace = strings.Repeat("n", n)
+			result, err := Render(testBundle(t, allModes+oneDeployment+validating), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			long := len(service+"."+o.Namespace) > 64 && o.Certs != CertsNone
+			if warned := strings.Contains(fmt.Sprint(result.Warnings), "refuses the common name"); warned != long {
+				t.Errorf("%s, %d characters: warnings %v", o.Profile, len(service)+1+n, result.Warnings)
+			}
 		}
 	}
 	for _, issuer := range []Issuer{{}, {"ClusterIssuer", "company"}} {

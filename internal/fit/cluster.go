@@ -19,6 +19,7 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/olm/versions"
+	"github.com/olmgen/olmgen/internal/views"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -292,7 +293,7 @@ func (q *question) atMost() int {
 func (q *question) renders() bool { return q.form == OLMv1 && q.Bundle != nil && !q.Bundle.Partial }
 
 func (q *question) rendered(r versions.Release) ([]olmv1.Object, error) {
-	o := olmv1.Options{Namespace: "default", Certs: olmv1.CertManager, Release: r.Number()}
+	o := olmv1.Options{Namespace: cmp.Or(q.Namespace, "default"), Certs: olmv1.CertManager, Release: r.Number()}
 	if !olm.Supports(q.CSV.Spec.InstallModes, v1alpha1.InstallModeTypeAllNamespaces) {
 		o.TargetNamespaces = []string{o.Namespace}
 	}
@@ -311,6 +312,7 @@ func (q *question) renderer() {
 		return
 	}
 	for _, r := range q.Controllers() {
+		q.longNames(r)
 		_, asIs := r.Does(versions.WritesAsIs)
 		_, annotates := r.Does(versions.AnnotatesAny)
 		if asIs && annotates {
@@ -319,6 +321,24 @@ func (q *question) renderer() {
 		_, err := q.rendered(r)
 		if failed, ok := errors.AsType[*olmv1.ReleaseError](err); ok {
 			q.add(RuleRenderer, findings.Error, "", failed.Error(), "")
+		}
+	}
+}
+
+// longNames warns of certificates with a common name that cert-manager refuses: OLM v1 makes it of the Service and the
+// namespace (cert-manager: internal/apis/certmanager/validation/certificate.go).
+func (q *question) longNames(r versions.Release) {
+	const longest = 64
+	if r.Product == versions.OpenShift || len(q.CSV.Spec.WebhookDefinitions) == 0 { // it has a service CA
+		return
+	}
+	objects, _ := q.rendered(r)
+	for _, x := range objects {
+		certificate, _ := x.View.(views.Certificate)
+		if name := certificate.CommonName; len(name) > longest {
+			q.add(RuleRenderer, findings.Warning, "spec.webhookdefinitions", fmt.Sprintf("OLM v1 cannot install it "+
+				"with cert-manager, which refuses the common name %s: it has %d characters, and %d are allowed", name,
+				len(name), longest), "choose a shorter namespace")
 		}
 	}
 }

@@ -117,6 +117,7 @@ func shipped(n int, kind string) map[string]string {
 func TestFindings(t *testing.T) {
 	const olm, webhook = "operators.coreos.com", "  webhookdefinitions: [{type: ValidatingAdmissionWebhook, generateName: v.example.com, deploymentName: d, admissionReviewVersions: [v1], sideEffects: None}]\n"
 	const installs = "  install: {strategy: deployment, spec: {deployments: [{name: d, spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: []}}}}]}}\n"
+	long := strings.ReplaceAll(webhook, "deploymentName: d", "deploymentName: "+strings.Repeat("d", 50)) + strings.ReplaceAll(installs, "name: d", "name: "+strings.Repeat("d", 50))
 	crd := func(size int) map[string]string {
 		return map[string]string{"manifests/map.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: big}\ndata: {a: " + strings.Repeat("x", size) + "}\n"}
 	}
@@ -236,6 +237,9 @@ func TestFindings(t *testing.T) {
 		{"the worst first", "OwnNamespace", asks("clusterPermissions", rule(olm, "subscriptions")), property(`"4.18"`), fit.OLMv1, "4.20", "error max-openshift-version; error renderer OpenShift 4.20 crashes: the bundle has properties; warning olm-apis; warning install-modes; note install-modes"},
 		{"a template of Helm", all, "  install: {strategy: deployment, spec: {deployments: [{name: d, spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i, args: ['{{ x }}']}]}}}}]}}\n", nil, fit.OLMv1, "v1.2", "error renderer operator-controller v1.2 reads objects as templates of Helm, and Deployment d has {{"},
 		{"a template of Helm, newer", all, "  install: {strategy: deployment, spec: {deployments: [{name: d, spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i, args: ['{{ x }}']}]}}}}]}}\n", nil, fit.OLMv1, "v1.3", ""},
+		{"a long common name", all, long, nil, fit.OLMv1, "v1.8", "warning renderer refuses the common name " + strings.Repeat("d", 50) + "-service.default: it has 66 characters"},
+		{"a long common name under OLM v0", all, long, nil, fit.OLMv0, "v0.46", ""},
+		{"a long common name with a service CA", all, long, nil, fit.OLMv1, "4.22", ""},
 		{"a template of Helm, OLM v0", all, "  install: {strategy: deployment, spec: {deployments: [{name: d, spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i, args: ['{{ x }}']}]}}}}]}}\n", nil, fit.OLMv0, "v0.46", ""},
 	} {
 		got := fit.Findings(operator(t, c.modes, c.spec, c.files), c.form, cluster(t, c.cluster))

@@ -70,8 +70,8 @@ var (
 		Text: "more objects in a phase than OLM v1 takes with its feature gate BoxcutterRuntime",
 		Help: ofController + "api/v1/clusterobjectset_types.go, internal/operator-controller/applier/phase.go."}
 	RuleRenderer = findings.Rule{ID: Prefix + "renderer",
-		Text: "a bundle that the renderer of a release of OLM v1 fails at",
-		Help: "Newer releases render it. " + ofController + "the pull request that the message names."}
+		Text: "a bundle that the renderer of a release of OLM v1 fails at, or whose certificate cert-manager refuses",
+		Help: "Newer releases render what one fails at. " + ofController + "the pull request that the message names."}
 	RuleCompatible = findings.Rule{ID: Prefix + "incompatible",
 		Text: "a version whose lifecycle does not name the release of OpenShift",
 		Help: "The catalog says so in platformCompatibility. " + ofLifecycles}

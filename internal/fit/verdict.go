@@ -67,7 +67,7 @@ var verdicts = sync.OnceValue(func() map[string]judged {
 		RuleModes.ID:               {fails: Refused, warns: Needs, ofRelease: true},
 		RuleWebhooks.ID:            {fails: Refused, warns: Needs, ofRelease: true},
 		RuleKinds.ID:               {fails: Refused, ofRelease: true},
-		RuleRenderer.ID:            {fails: Refused, ofRelease: true},
+		RuleRenderer.ID:            {fails: Refused, warns: Needs, ofRelease: true},
 		RuleRemoved.ID:             {fails: Refused},
 		RuleSize.ID:                {fails: Refused},
 		RuleMinKube.ID:             {fails: Refused, warns: Needs, known: true},
