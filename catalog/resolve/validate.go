@@ -200,7 +200,8 @@ func hasUpdate(order []*entry, installed *entry) bool {
 	return next != nil
 }
 
-// skipRange looks at the range of an entry. The newer entries are those nearer the head; next is what OLM updates one to.
+// skipRange looks at the range of an entry. The newer entries are those nearer the head; next has what OLM updates each
+// to.
 func (v *validator) skipRange(object string, at catalog.Place, newer []*entry, e *entry, next map[string]*entry) {
 	if e.updates.Range == nil || e.version == nil {
 		return

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -299,7 +298,9 @@ func (f *diffFlags) compareKnown(cmd *cobra.Command, sides [2]side, said map[str
 			return f.compareClusters(cmd, sides, pairs, said, on, options)
 		}
 	}
-	options.Said = slices.Concat(slices.Collect(maps.Values(said))...)
+	for _, cluster := range lists.Keys(said) {
+		options.Said = append(options.Said, said[cluster]...)
+	}
 	return f.compareSides(cmd, sides, on, options)
 }
 
@@ -554,7 +555,7 @@ func (f *diffFlags) readTrees(cmd *cobra.Command, sides *[2]side) (err error) {
 		if s.tree, err = f.roots.open(cmd, []string{s.Ref}, o); err != nil {
 			return err
 		}
-		// Of Git, both have one path, which one of them can lack. OLD can be empty, but not a chart that nothing applies.
+		// Of Git, both have one path, which one of them can lack. OLD can be empty, but no chart that nothing applies.
 		if s.Ref == tree.Stdin || f.git == "" && (!s.old || len(s.tree.Skipped) > 0) {
 			if err := requireObjects(s.tree, s.Ref); err != nil {
 				return err

@@ -96,8 +96,9 @@ func assemble(ctx context.Context, objects []generate.Shared, bundles []*config.
 		}
 		s.Operators = append(s.Operators, compare.Operator{CSV: csv, Package: opened.Package, Shipped: opened.Shipped(),
 			Dependencies: opened.Dependencies, Metadata: opened.Annotations, MetadataFile: "metadata/annotations.yaml",
-			Unannotated: opened.Unannotated(), Properties: properties, Entry: opened.Entry, Channels: opened.Channels, InstallMode: result.InstallMode,
-			WithoutOLM: profiles[i].Installer() == generate.ProfilePlain.Installer(), ByOLMv1: v1, CRDSafety: v1})
+			Unannotated: opened.Unannotated(), Properties: properties, Entry: opened.Entry, Channels: opened.Channels,
+			InstallMode: result.InstallMode,
+			WithoutOLM:  profiles[i].Installer() == generate.ProfilePlain.Installer(), ByOLMv1: v1, CRDSafety: v1})
 		if err := said(ctx, &s.Operators[i], opened.Choice); err != nil {
 			return nil, err
 		}
