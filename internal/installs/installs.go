@@ -79,12 +79,12 @@ func scoped(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 
 // single returns the advice for one installation that does not watch all namespaces.
 func single(csv *v1alpha1.ClusterServiceVersion, installs []Install) []manifest.Message {
-	where := "where it works today"
-	if names := watched(installs); len(names) > 0 {
-		where = "in " + strings.Join(names, ",")
-	}
-	list := steps(step("until a release is descoped, replace it with this output, bound "+where,
+	list := steps(step("until a release is descoped, replace it with this output, bound where it works today",
 		option.BindNamespaces))
+	if names := watched(installs); len(names) > 0 {
+		list = steps(step(fmt.Sprintf("until a release is descoped, replace it with this output in namespace %s, bound "+
+			"in %s", installs[0].Namespace, strings.Join(names, ",")), option.Namespace, option.BindNamespaces))
+	}
 	if multi(csv) && len(watched(installs)) < 2 {
 		list = append(list, step("it supports MultiNamespace: first move to one instance for "+namespaces(installs),
 			option.TargetNamespaces))

@@ -67,7 +67,7 @@ func TestAdvise(t *testing.T) {
 			"all users get its APIs: their roles are aggregated to admin, edit and view; choose other roles, or none, if that is too much [Descoped.AggregateTo]"}},
 		{"not known", csv(modeOwn), nil, []string{"olmgen does not know where it is installed", "until a release is descoped, replace it with this output, bound where it works today [Descoped.BindNamespaces]"}},
 		{"not installed", csv(modeOwn), []Install{}, []string{"it is not installed", "look for an alternative that is descoped, or bind it where it may work [Descoped.BindNamespaces]"}},
-		{"single", csv(modeOwn), []Install{{v1, "a", []string{"a"}}}, []string{"installed once, door-operator.v1.1.0 in a for a", "until a release is descoped, replace it with this output, bound in a [Descoped.BindNamespaces]"}},
+		{"single", csv(modeOwn), []Install{{v1, "a", []string{"a"}}}, []string{"installed once, door-operator.v1.1.0 in a for a", "until a release is descoped, replace it with this output in namespace a, bound in a [Namespace Descoped.BindNamespaces]"}},
 		{"single, and could be multi", csv(modeOwn, modeMulti), []Install{{v1, "a", []string{"x", "y"}}}, []string{"installed once, door-operator.v1.1.0 in a for x,y", "until a release is descoped"}},
 		{"all namespaces", csv(modeOwn, modeAll), []Install{{v1, "a", []string{""}}}, []string{"installed in a for all namespaces", "keep its bindings there [Descoped.BindAll]"}},
 		{"several of a version", csv(modeOwn), []Install{{v1, "a", []string{"a"}}, {v1, "b", nil}}, []string{"installed 2 times in one version: door-operator.v1.1.0 in a for a; door-operator.v1.1.0 in b", "clean this up by hand: keep one"}},
