@@ -195,15 +195,18 @@ func (c *graphCheck) versions() {
 			}
 		}
 	}
-	if text, at := SameVersion(offered...); text != "" {
-		c.add(at, RuleSameVersion, nil, "%s", text)
+	if f := sameVersion(offered...); f != nil {
+		c.add(f.Place, f.Rule, nil, "%s", f.Text)
 	}
 }
 
-// SameVersion returns opm's reason not to serve a package with bundles of which two have the same version, and where
-// the first such bundle is; "" if there are none.
-func SameVersion(list ...*Bundle) (why string, at Place) {
+// SameVersion returns opm's reason not to serve a package with both bundles: they have the same version. nil: they do
+// not.
+func (b *Bundle) SameVersion(other *Bundle) *Fault { return sameVersion(b, other) }
+
+func sameVersion(list ...*Bundle) *Fault {
 	bundles := map[string]map[string]bool{}
+	var at Place
 	for _, b := range list {
 		v := b.versionString()
 		if bundles[v] == nil {
@@ -220,9 +223,9 @@ func SameVersion(list ...*Bundle) (why string, at Place) {
 		}
 	}
 	if len(twice) == 0 {
-		return "", at
+		return nil
 	}
-	return fmt.Sprintf("duplicate versions found in bundles: %v", twice), at
+	return &Fault{Place: at, Rule: "duplicate-version", Text: fmt.Sprintf("duplicate versions found in bundles: %v", twice)}
 }
 
 // versionString returns the version and, behind a hyphen, the release.

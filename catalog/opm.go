@@ -369,9 +369,6 @@ func (f *Fault) said() string {
 	return f.Text
 }
 
-// RuleSameVersion is the rule of SameVersion.
-const RuleSameVersion = "duplicate-version"
-
 // Rules of faults, with what they mean.
 var Rules = map[string]string{
 	"cycle":                  "The replaces of a channel form a cycle",
@@ -382,7 +379,7 @@ var Rules = map[string]string{
 	"duplicate-deprecations": "A package has olm.deprecations twice",
 	"duplicate-entry":        "A channel has an entry twice",
 	"duplicate-package":      "A package occurs twice",
-	RuleSameVersion:          "Two bundles of a package have the same version",
+	"duplicate-version":      "Two bundles of a package have the same version",
 	"empty-channel":          "A channel has no entries",
 	"icon":                   "The icon of a package cannot be read",
 	"image":                  "The image of a bundle is not a reference",

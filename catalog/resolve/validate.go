@@ -50,9 +50,6 @@ var (
 		Help: "Any other bundle satisfies it. It has an effect only inside all."}
 )
 
-// EndRange is what to do about a skipRange that contains versions which are not older.
-const EndRange = "end the range before the version of the entry"
-
 // CatalogRules returns the rules of Validate, sorted by id.
 func CatalogRules() []findings.Rule {
 	list := []findings.Rule{ruleDangling, ruleSeveral, ruleSelf, ruleDowngrade, ruleBackwards, ruleCannotReach,
@@ -211,7 +208,7 @@ func (v *validator) skipRange(object string, at catalog.Place, newer []*entry, e
 	}
 	for _, n := range newer {
 		if n.version != nil && e.updates.Range(*n.version) && next[n.name] == e {
-			v.add(ruleDowngrade, findings.Warning, at, object, EndRange,
+			v.add(ruleDowngrade, findings.Warning, at, object, olm.EndRange,
 				"the skipRange of %s contains %s, the version of the newer %s", e.name, n.version, n.name)
 			return
 		}

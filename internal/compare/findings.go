@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
@@ -32,16 +31,14 @@ const (
 	RuleKeeps = "engine-keeps"
 )
 
-// RuleCatalog is about bundles that no catalog offers.
-var RuleCatalog = findings.Rule{ID: "catalog-refuses",
-	Text: "opm, or the pipeline of a catalog, refuses what the bundle ships"}
+const ruleSameVersion = "duplicate-version" // of a catalog
 
 // Rules explains the findings of a report, sorted by id.
 func Rules() []findings.Rule {
 	out := []findings.Rule{
 		{ID: ruleGained, Text: "gains a permission", Help: "The severity is that of the risk that follows from " +
 			"it (olmgen permissions). A permission of a dangerous group is at least a warning."},
-		{ID: ruleLost, Text: "loses a permission"}, RuleCatalog,
+		{ID: ruleLost, Text: "loses a permission"}, fit.RuleCatalog,
 		{ID: ruleUnresolved, Text: "asks for an operator that is not known", Help: "A Subscription, its " +
 			"OperatorGroup or its catalog changed, and no catalog says what OLM installs now."},
 		{ID: ruleUsers, Text: "users gain or lose a permission", Help: "A ClusterRole with a label aggregate-to adds " +
@@ -51,7 +48,7 @@ func Rules() []findings.Rule {
 		{ID: RuleKeeps, Text: "stays in the cluster", Help: "What the engine does not prune stays when it leaves Git."},
 	}
 	out = slices.Concat(out, upgrade.Rules, fit.Rules(), predict.Outcomes(),
-		lists.Filter(resolve.CatalogRules(), func(r findings.Rule) bool { return r.ID == catalog.RuleSameVersion }),
+		lists.Filter(resolve.CatalogRules(), func(r findings.Rule) bool { return r.ID == ruleSameVersion }),
 		lists.Map(crds.BuiltinRules(), func(r crds.Rule) findings.Rule {
 			return findings.Rule{ID: r.ID, Text: r.Text}
 		}),

@@ -32,7 +32,7 @@ func consequences(ctx context.Context, pairs []pair, old, now State, o Options) 
 			found = append(found, p.sameVersion()...)
 		}
 		if e := p.unannotated(); e != nil {
-			found = append(found, Consequence{Rule: RuleCatalog.ID, Operator: p.now.Name, Severity: findings.Error,
+			found = append(found, Consequence{Rule: fit.RuleCatalog.ID, Operator: p.now.Name, Severity: findings.Error,
 				Message: "has " + e.Msg, File: e.File})
 		}
 	}
@@ -52,12 +52,12 @@ func (p pair) sameVersion() (out []Consequence) {
 	if p.old == nil || p.now == nil || p.now.Package == "" || p.old.Package != p.now.Package {
 		return nil
 	}
-	why, at := catalog.SameVersion(p.old.offered(), p.now.offered())
-	if why == "" {
+	f := p.old.offered().SameVersion(p.now.offered())
+	if f == nil {
 		return nil
 	}
-	return []Consequence{{Rule: catalog.RuleSameVersion, Operator: p.now.Name, Severity: findings.Error,
-		Message: why + ": opm serves no catalog that has both", File: at.File, Line: at.Line}}
+	return []Consequence{{Rule: ruleSameVersion, Operator: p.now.Name, Severity: findings.Error,
+		Message: f.Text + ": opm serves no catalog that has both", File: f.File, Line: f.Line}}
 }
 
 // offered returns an operator as a bundle of a catalog.

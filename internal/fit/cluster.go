@@ -19,7 +19,6 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/olm/versions"
-	"github.com/olmgen/olmgen/internal/views"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -329,16 +328,16 @@ func (q *question) renderer() {
 // namespace (cert-manager: internal/apis/certmanager/validation/certificate.go).
 func (q *question) longNames(r versions.Release) {
 	const longest = 64
-	if r.Product == versions.OpenShift || len(q.CSV.Spec.WebhookDefinitions) == 0 { // it has a service CA
+	if r.Product == versions.OpenShift { // it has a service CA
 		return
 	}
-	objects, _ := q.rendered(r)
-	for _, x := range objects {
-		certificate, _ := x.View.(views.Certificate)
-		if name := certificate.CommonName; len(name) > longest {
+	for _, w := range q.CSV.Spec.WebhookDefinitions {
+		name := olm.ServiceName(w.DeploymentName) + "." + cmp.Or(q.Namespace, "default")
+		if len(name) > longest {
 			q.add(RuleRenderer, findings.Warning, "spec.webhookdefinitions", fmt.Sprintf("OLM v1 cannot install it "+
 				"with cert-manager, which refuses the common name %s: it has %d characters, and %d are allowed", name,
 				len(name), longest), "choose a shorter namespace")
+			return
 		}
 	}
 }

@@ -40,6 +40,10 @@ var RuleNames = findings.Rule{ID: "crd-names", Text: "has a CRD with a name that
 	Help: "The API server serves only one of them, and an InstallPlan of OLM v0 with the other one is never " +
 		"complete (apiextensions-apiserver: pkg/controller/status/naming_controller.go)."}
 
+// RuleCatalog is about bundles that no catalog offers.
+var RuleCatalog = findings.Rule{ID: "catalog-refuses",
+	Text: "opm, or the pipeline of a catalog, refuses what the bundle ships"}
+
 // RuleDefaultRole is about ClusterRoles that are those of the cluster.
 var RuleDefaultRole = findings.Rule{ID: "default-role",
 	Text: "ships a ClusterRole with the name of one that clusters have by default",

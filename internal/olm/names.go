@@ -120,3 +120,6 @@ const (
 	PropertyObject          = "olm.bundle.object"
 	PropertyCSVMetadata     = "olm.csv.metadata"
 )
+
+// EndRange is what to do about a skipRange that contains versions which are not older.
+const EndRange = "end the range before the version of the entry"

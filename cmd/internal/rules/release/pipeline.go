@@ -263,7 +263,7 @@ func (s *catalogSet) channel(p *catalog.Package, ch *catalog.Channel, level find
 	updates, updated := make([][]int, len(list)), make([]bool, len(list))
 	var back []string // a circle has an update to what is not older
 	var at catalog.Place
-	hint := resolve.EndRange
+	hint := olm.EndRange
 	for i, e := range list {
 		for j, o := range list {
 			field := e.edges.Field(o.Name, &o.version)

@@ -31,7 +31,7 @@ const (
 	ruleInVain      = "cluster-scoped-permissions"
 	ruleRoleMissing = "role-missing"
 	ruleNetwork     = "network-cut-off"
-	ruleCatalog     = "catalog-refuses" // compare.RuleCatalog
+	ruleCatalog     = "catalog-refuses" // fit.RuleCatalog
 	ruleSlip        = "rule-grants-nothing"
 )
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/compare"
 	"github.com/olmgen/olmgen/internal/fit"
 )
 
@@ -67,7 +66,7 @@ var rules = []findings.Rule{
 	{ID: bundle.WarnLayout, Text: "annotations are missing, or a file is not read"},
 	{ID: bundle.WarnNotAnObject, Text: "a document without kind"},
 	{ID: ruleNetwork, Text: "NetworkPolicies of the bundle cut its pods off from what they call, or who calls them"},
-	compare.RuleCatalog,
+	fit.RuleCatalog,
 	{ID: RuleCatalogName, Text: "CSV, annotations and directory name one operator",
 		Help: "It is an error for the first bundle of an operator, and where all other bundles have another name." +
 			fromPipelines + "common/bundle.py."},

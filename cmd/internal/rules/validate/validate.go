@@ -162,7 +162,7 @@ func fieldFindings(b *bundle.Bundle) (list []Finding) {
 		}
 	}
 	like := func(v semver.Version) string { return strings.ReplaceAll(v.String(), "+", "-") } // no name has a plus sign
-	if v, own := olm.NameVersion(b.CSV.Name), b.CSV.Spec.Version.Version; v != nil && own.NE(semver.Version{}) &&
+	if v, own := olm.NameVersion(b.CSV.Name), b.CSV.Spec.Version.Version; v != nil && like(own) != "0.0.0" &&
 		like(*v) != like(own) && b.CSV.Spec.Release.String() == "" {
 		list = append(list, finding(ruleNameVersion, findings.Warning, b.CSVObject.Errorf("spec.version",
 			"the version is %s, and metadata.name says %s: catalogs go by the former", own, v)))
