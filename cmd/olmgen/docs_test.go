@@ -236,7 +236,7 @@ func (s *schemaNode) typeText(t *testing.T) string {
 func rulesPage() string {
 	commands := map[findings.Rule][]string{}
 	diffRules := lists.Filter(compare.Rules(), func(r findings.Rule) bool {
-		return r == compare.RuleCatalog || slices.Contains(upgrade.Rules, r) || slices.Contains(resolve.CatalogRules(), r)
+		return r == fit.RuleCatalog || slices.Contains(upgrade.Rules, r) || slices.Contains(resolve.CatalogRules(), r)
 	})
 	for _, c := range []struct {
 		name  string
