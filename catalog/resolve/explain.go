@@ -318,9 +318,18 @@ func (x *explainer) resolves(installed *snapshot, subscriptions []Subscription) 
 func (x *explainer) helpFor(a applied) string {
 	switch {
 	case a.subscription && a.kind == mandatory:
-		return x.helpDelete(x.subscriptionOf(a))
+		s := x.subscriptionOf(a)
+		if s.CurrentCSV != "" && slices.ContainsFunc(x.state.CSVs, func(v CSV) bool {
+			return !v.Copied && x.updating(v.Name) == s.CurrentCSV
+		}) {
+			return "" // it goes on when the update does
+		}
+		return x.helpDelete(s)
 	case a.subscription && a.kind == prohibited:
 		return x.helpSubscription(x.subscriptionOf(a))
+	case a.entry != nil && a.kind == mandatory && x.updating(a.entry.name) != "":
+		return fmt.Sprintf("mend what ClusterServiceVersion %s lacks: it then takes the place of %s",
+			x.updating(a.entry.name), a.entry.name)
 	case a.entry != nil && a.kind == mandatory:
 		return fmt.Sprintf("delete ClusterServiceVersion %s, or let a Subscription of its package own it", a.entry.name)
 	case a.kind == prohibited && a.entry.source.virtual():
@@ -333,6 +342,11 @@ func (x *explainer) helpFor(a applied) string {
 		return fmt.Sprintf("use a version of %s that does not require an operator %s", a.entry.pkg, a.need.ownText())
 	}
 	return ""
+}
+
+// updating returns the ClusterServiceVersion that is about to take the place of another one, or "".
+func (x *explainer) updating(name string) string {
+	return lists.Find(x.state.CSVs, func(v CSV) bool { return v.Replaces == name && !v.Copied }).Name
 }
 
 // helpDelete returns where a Subscription could go: nowhere, or, without a twin, to a namespace in which OLM resolves.

@@ -258,6 +258,7 @@ func TestMostSteps(t *testing.T) {
 // One change is one help, and what no change lifts is none.
 func TestHelp(t *testing.T) {
 	x := problemOf(t, map[string][]string{"a": {"mandatory"}, "b": {"mandatory"}, "p": {"mandatory", "one a b"}})
+	x.state = &State{}
 	var set []applied
 	for _, m := range x.order {
 		set = append(set, x.applied[m], x.applied[m])

@@ -7,7 +7,9 @@ func TestHelpFor(t *testing.T) {
 	sub, installed, bundle := &variable{id: "subscription:s", subscription: true},
 		&variable{entry: &entry{name: "a.v1", source: sourceKey{existing, "ns"}}}, &variable{entry: &entry{name: "a.v2", pkg: "a"}}
 	need := &requirement{text: "with package: p"}
-	x := &explainer{state: &State{Subscriptions: []Subscription{{Name: "s"}}}}
+	x := &explainer{state: &State{Subscriptions: []Subscription{{Name: "s"}, {Name: "u", CurrentCSV: "b.v2"}},
+		CSVs: []CSV{{Name: "b.v1"}, {Name: "b.v2", Replaces: "b.v1"}}}}
+	updating, goesOn := &variable{id: "b.v1", entry: &entry{name: "b.v1"}}, &variable{id: subscriptionID("u"), subscription: true}
 	for _, c := range []struct {
 		name string
 		a    applied
@@ -16,6 +18,8 @@ func TestHelpFor(t *testing.T) {
 		{"a Subscription exists", applied{sub, constraint{kind: mandatory}}, "delete Subscription s"},
 		{"a Subscription requires an entry", applied{sub, constraint{kind: dependency, ids: []string{"a"}}}, ""},
 		{"a CSV exists", applied{installed, constraint{kind: mandatory}}, "delete ClusterServiceVersion a.v1, or let a Subscription of its package own it"},
+		{"an update is not complete", applied{updating, constraint{kind: mandatory}}, "mend what ClusterServiceVersion b.v2 lacks: it then takes the place of b.v1"},
+		{"its Subscription", applied{goesOn, constraint{kind: mandatory}}, ""},
 		{"one operator of a package", applied{&variable{id: "p"}, constraint{kind: mandatory}}, ""},
 		{"at most one", applied{&variable{id: "p"}, constraint{kind: atMostOne}}, ""},
 		{"an update excludes its CSV", applied{bundle, constraint{kind: conflict}}, ""},

@@ -26,6 +26,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/compare"
+	"github.com/olmgen/olmgen/internal/fit"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/internal/predict/upgrade"
 )
