@@ -168,8 +168,13 @@ func (f *graphFlags) installedRadius(cmd *cobra.Command, given []string) (*graph
 	if err != nil {
 		return nil, err
 	}
+	operator := func(c permissions.CSV) string { return c.Namespace + "/" + audit.PackageOf(c) }
+	same := lists.Group(csvs, operator)
 	names := slices.Concat(lists.Map(csvs, func(c permissions.CSV) string {
-		return c.Namespace + "/" + audit.PackageOf(c)
+		if len(same[operator(c)]) > 1 { // one takes the place of the other
+			return c.Namespace + "/" + c.Name
+		}
+		return operator(c)
 	}), lists.Map(installed, func(i review.Installed) string { return i.Operator.Name }))
 	if len(names) == 0 {
 		err := fmt.Errorf("%s: no Subscription or ClusterExtension in it installs an operator that is known", given[0])
