@@ -225,7 +225,8 @@ func sameVersion(list ...*Bundle) *Fault {
 	if len(twice) == 0 {
 		return nil
 	}
-	return &Fault{Place: at, Rule: "duplicate-version", Text: fmt.Sprintf("duplicate versions found in bundles: %v", twice)}
+	return &Fault{Place: at, Rule: "duplicate-version",
+		Text: fmt.Sprintf("duplicate versions found in bundles: %v", twice)}
 }
 
 // versionString returns the version and, behind a hyphen, the release.

@@ -82,8 +82,8 @@ func single(csv *v1alpha1.ClusterServiceVersion, installs []Install) []manifest.
 	list := steps(step("until a release is descoped, replace it with this output, bound where it works today",
 		option.BindNamespaces))
 	if names := watched(installs); len(names) > 0 {
-		list = steps(step(fmt.Sprintf("until a release is descoped, replace it with this output in namespace %s, bound "+
-			"in %s", installs[0].Namespace, strings.Join(names, ",")), option.Namespace, option.BindNamespaces))
+		list = steps(step(fmt.Sprintf("until a release is descoped, replace it with this output in namespace %s, "+
+			"bound in %s", installs[0].Namespace, strings.Join(names, ",")), option.Namespace, option.BindNamespaces))
 	}
 	if multi(csv) && len(watched(installs)) < 2 {
 		list = append(list, step("it supports MultiNamespace: first move to one instance for "+namespaces(installs),
