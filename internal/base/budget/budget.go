@@ -178,12 +178,14 @@ func AsJSON(text []byte) int64 {
 	block := -1 // the indentation of the line that began a block scalar
 	for line := range bytes.Lines(text) {
 		rest := bytes.TrimLeft(line, " ")
-		indent, blank := len(line)-len(rest), len(bytes.TrimSpace(rest)) == 0
-		if block < 0 || indent <= block && !blank {
+		indent := len(line) - len(rest)
+		if block < 0 || indent <= block && len(bytes.TrimSpace(rest)) > 0 {
 			block = -1
-			last := bytes.TrimRight(rest, "+-0123456789 \r\n")
-			if bytes.HasSuffix(last, []byte("|")) || bytes.HasSuffix(last, []byte(">")) ||
-				bytes.Contains(rest, []byte(" #")) {
+			end := len(rest) - 1
+			for end > 0 && (rest[end] <= ' ' || classes[rest[end]] == digit || rest[end] == '+' || rest[end] == '-') {
+				end--
+			}
+			if end >= 0 && (rest[end] == '|' || rest[end] == '>') || bytes.IndexByte(rest, '#') > 0 {
 				block = indent
 			}
 			line = rest
@@ -197,45 +199,53 @@ func AsJSON(text []byte) int64 {
 
 // escapes returns by how much text can grow in JSON: escapes, what stands at Places, and numbers without exponents.
 func escapes(text []byte) (n int64) {
-	before := byte(0)
+	after := &grows[other]
 	for _, c := range text {
-		n += begins[c] * atPlace
-		switch more := grows[c]; more {
-		case asExponent: // 1e20: 21 digits
-			if '0' <= before && before <= '9' || before == '.' {
-				n += 20
-			}
-		case asWord: // n is false
-			if letter := before | ' '; letter < 'a' || 'z' < letter {
-				n += 4
-			}
-		default:
-			n += int64(more)
-		}
-		before = c
+		n += int64(after[c])
+		after = &grows[classes[c]]
 	}
 	return n
 }
 
+const atPlace = int64(4) // quotes, brackets or null, which the text may lack
+
+// The classes of a character that decide what one after it may begin: an exponent, or a word like n, which is false.
 const (
-	atPlace            = int64(4) // quotes, brackets or null, which the text may lack
-	asExponent, asWord = 100, 101
+	other = iota
+	digit
+	letter
 )
 
-// grows is by how much a character can grow, or of what it may be the first.
-var grows = func() (of [256]byte) {
+var classes = func() (of [256]byte) {
 	for c := range of {
-		switch {
-		case strings.IndexByte(`<>&\`, byte(c)) >= 0 || c > '~' || c < ' ' && c != '\n':
-			of[c] = byte(len(`\u003c`)) - 1
-		case c == '"' || c == '.': // .1 is 0.1
-			of[c] = 1
-		case c == '{' || c == ',' || c == '?': // a key alone has quotes, a colon and null
-			of[c] = 3
-		case c == 'e' || c == 'E':
-			of[c] = asExponent
-		case strings.IndexByte("nNoOyY", byte(c)) >= 0:
-			of[c] = asWord
+		switch small := byte(c) | ' '; {
+		case '0' <= c && c <= '9' || c == '.':
+			of[c] = digit
+		case 'a' <= small && small <= 'z':
+			of[c] = letter
+		}
+	}
+	return of
+}()
+
+// grows is by how much a character can grow, after one of each class.
+var grows = func() (of [3][256]byte) {
+	for before := range of {
+		for c := range of[before] {
+			n := begins[c] * atPlace
+			switch {
+			case strings.IndexByte(`<>&\`, byte(c)) >= 0 || c > '~' || c < ' ' && c != '\n':
+				n += int64(len(`\u003c`)) - 1
+			case c == '"' || c == '.': // .1 is 0.1
+				n++
+			case c == '{' || c == ',' || c == '?': // a key alone has quotes, a colon and null
+				n += 3
+			case (c == 'e' || c == 'E') && before == digit: // 1e20: 21 digits
+				n += 20
+			case strings.IndexByte("nNoOyY", byte(c)) >= 0 && before != letter:
+				n += 4
+			}
+			of[before][c] = byte(n)
 		}
 	}
 	return of
