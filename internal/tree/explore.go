@@ -43,6 +43,7 @@ type node struct {
 	asked    bool             // a path of Read
 	from     *node            // whose objects it was found by; nil for none
 	by       *manifest.Object // of an engine, that applies it first; nil if nothing does
+	app      string           // the Application of by, if it is a set that has its name
 	parents  []*node          // that have objects of an engine that apply it
 	clusters []string         // of plain manifests that do, and of destinations
 	bases    []string         // directories that it builds on, in messages
@@ -249,7 +250,9 @@ func (x *explorer) reach(o *manifest.Object, parent *node) {
 		if dir, shared := x.clusterDir(n.name); shared {
 			x.cross(x.options.dir(o.File), dir)
 		}
-		n.by = cmp.Or(n.by, o)
+		if n.by == nil {
+			n.by, n.app = o, t.app
+		}
 		n.argo, n.sync = n.argo || t.plain != nil, append(n.sync, t.sync...)
 		if slices.Contains(t.sync, "CreateNamespace=true") {
 			n.makes = append(n.makes, t.namespace)

@@ -101,10 +101,13 @@ func (r Root) automated() (prune, automated bool) {
 	return policy["prune"] != nil && policy["prune"] != false, is && policy["enabled"] != false
 }
 
-// By names the object of an engine that applies the root; "" for none.
+// By names what applies the root: an object of an engine, or an Application that it generates; "" for nothing.
 func (r Root) By() string {
-	if r.by == nil {
+	switch {
+	case r.by == nil:
 		return ""
+	case r.node != nil && r.node.app != "":
+		return "Application " + r.node.app + " of " + r.by.Identity()
 	}
 	return r.by.Identity()
 }
@@ -137,8 +140,12 @@ func (r Root) Races(o *manifest.Object, there bool, to Root) string {
 	if isArgo(r.by) {
 		mark = argoOptions + ": " + noPrune
 	}
-	return fmt.Sprintf("moves from %s, which prunes, to %s, and is deleted if %s comes first: before the move, "+
-		"annotate it with %s", r.by.Identity(), to.by.Identity(), r.by.Identity(), mark)
+	does := "prunes"
+	if !there {
+		does = "goes"
+	}
+	return fmt.Sprintf("moves from %s, which %s, to %s, and is deleted if %s comes first: before the move, "+
+		"annotate it with %s", r.By(), does, to.By(), r.By(), mark)
 }
 
 func isArgo(o *manifest.Object) bool { return o != nil && o.Group() == "argoproj.io" }
