@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/olmgen/olmgen/cmd/e2e/harness/live"
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
-	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/live"
 	"github.com/olmgen/olmgen/golden/equal"
 	recordings "github.com/olmgen/olmgen/golden/live"
 )

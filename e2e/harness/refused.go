@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olmgen/olmgen/cmd/e2e/harness/apply"
+	"github.com/olmgen/olmgen/cmd/e2e/harness/live"
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/catalog"
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
-	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/live"
 	"github.com/olmgen/olmgen/golden/equal"
 	"github.com/olmgen/olmgen/golden/refused"
 )
