@@ -96,7 +96,7 @@ func (o options) accessOf(ctx context.Context, c equal.Case) (string, error) {
 }
 
 func (o options) withOLM(ctx context.Context, i interview) (access.Answers, error) {
-	c, err := cluster.StartWithOLM(ctx, o.bin(), o.files())
+	c, err := startWithOLM(ctx, o.bin(), o.files())
 	if err != nil {
 		return nil, err
 	}

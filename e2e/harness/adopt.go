@@ -117,7 +117,7 @@ func (o options) installed(ctx context.Context, what equal.Case) (a *adoption, e
 	if err := c.StartOLM(ctx); err != nil {
 		return nil, err
 	}
-	if err := c.InstallPackageServer(ctx); err != nil {
+	if err := installPackageServer(ctx, c); err != nil {
 		return nil, err
 	}
 	var recorded *live.Recording

@@ -48,7 +48,7 @@ type switching struct {
 
 // switches undoes the switch to the certificates of cert-manager, switches, and comes back to OLM's.
 func (a *adoption) switches(ctx context.Context) error {
-	err := errors.Join(a.cluster.StartCertManager(ctx), a.cluster.Namespace(ctx, probeNamespace, nil))
+	err := errors.Join(startCertManager(ctx, a.cluster, a.bin()), a.cluster.Namespace(ctx, probeNamespace, nil))
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, a.cluster.Log("cert-manager"))
 	}

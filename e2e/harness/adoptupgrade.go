@@ -12,9 +12,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olmgen/olmgen/cmd/e2e/harness/access"
 	"github.com/olmgen/olmgen/cmd/internal/adopt"
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/catalog"
-	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden/equal"
 )
@@ -77,7 +77,7 @@ func orphaned(first, second *adopt.State, v *adopt.Verification) (string, error)
 		marked := len(o.Owners) > 0 || o.Labels["olm.managed"] != "" || o.Labels["olm.owner"] != ""
 		users := []string{"Subscription", "InstallPlan", "OperatorGroup", "CatalogSource", "Namespace"}
 		own := strings.Contains(o.Name, "packageserver") || strings.Contains(o.Name, "packagemanifests") ||
-			strings.Contains(o.Name, cluster.OLMGroup) // of OLM itself, and there before
+			strings.Contains(o.Name, access.OLMGroup) // of OLM itself, and there before
 		if now != nil && now.UID == o.UID && marked && !own && !rendered[o.Identity()] &&
 			!slices.Contains(users, o.Kind) {
 			left[o.Identity()] = true

@@ -54,7 +54,7 @@ func (o options) certManager(ctx context.Context, m material) error {
 		return err
 	}
 	defer c.Stop()
-	if err := errors.Join(c.InstallOLMCRDs(ctx), c.StartCertManager(ctx), c.Namespace(ctx, probeNamespace,
+	if err := errors.Join(c.InstallOLMCRDs(ctx), startCertManager(ctx, c, o.bin()), c.Namespace(ctx, probeNamespace,
 		nil)); err != nil {
 		return fmt.Errorf("%w\n%s", err, c.Log("cert-manager"))
 	}

@@ -99,7 +99,7 @@ func (f *flux) sourceCRDs(ctx context.Context) error {
 		o := &unstructured.Unstructured{}
 		o.SetGroupVersionKind(fluxSources.GroupVersion().WithKind(kind))
 		o.SetNamespace(fluxNamespace)
-		if err := f.cluster.StubCRD(ctx, o); err != nil {
+		if err := stubCRD(ctx, f.cluster, o); err != nil {
 			return err
 		}
 	}

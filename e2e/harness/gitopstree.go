@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
@@ -162,7 +164,7 @@ func foreignCRDs(ctx context.Context, c *cluster.Cluster, t gitopsTree) error {
 		if own[o.GroupVersionKind().GroupKind()] {
 			continue
 		}
-		if err := c.StubCRD(ctx, o); err != nil {
+		if err := stubCRD(ctx, c, o); err != nil {
 			return err
 		}
 	}
@@ -330,4 +332,28 @@ func replaced(ctx context.Context, a *apply.Applier, from, to gitopsTree,
 		failed = errors.Join(failed, more, fmt.Errorf("of %d protected objects only %q stay", len(kept), staying))
 	}
 	return errors.Join(err, failed)
+}
+
+// stubCRD creates a CRD without a schema for the kind of an object, if there is none, and waits until it is served.
+func stubCRD(ctx context.Context, c *cluster.Cluster, o *unstructured.Unstructured) error {
+	gvk := o.GroupVersionKind()
+	plural, singular := meta.UnsafeGuessKindToResource(gvk)
+	scope := "Cluster"
+	if o.GetNamespace() != "" {
+		scope = "Namespaced"
+	}
+	crd := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": map[string]any{"name": plural.Resource + "." + gvk.Group,
+			"annotations": map[string]any{"api-approved.kubernetes.io": "unapproved"}},
+		"spec": map[string]any{"group": gvk.Group, "scope": scope,
+			"names": map[string]any{"kind": gvk.Kind, "plural": plural.Resource, "singular": singular.Resource},
+			"versions": []any{map[string]any{"name": gvk.Version, "served": true, "storage": true,
+				"schema": map[string]any{"openAPIV3Schema": map[string]any{
+					"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}}},
+	}}
+	if _, err := c.Dynamic.Resource(cluster.CRDs).Create(ctx, crd, metav1.CreateOptions{}); cluster.Exists(err) != nil {
+		return fmt.Errorf("CRD of %s: %w", gvk, err)
+	}
+	return c.Established(ctx, crd.GetName())
 }

@@ -53,7 +53,7 @@ func (o options) record(ctx context.Context, what equal.Case) (equal.Case, error
 	}
 	ctx, cancel := context.WithTimeout(ctx, 4*time.Minute)
 	defer cancel()
-	c, err := cluster.StartWithOLM(ctx, o.bin(), o.files())
+	c, err := startWithOLM(ctx, o.bin(), o.files())
 	if err != nil {
 		return what, err
 	}
@@ -124,4 +124,17 @@ func complaints(log string) string {
 		}
 	}
 	return strings.Join(out[max(0, len(out)-5):], "")
+}
+
+// startWithOLM starts a cluster, and OLM in it.
+func startWithOLM(ctx context.Context, bin, run string) (*cluster.Cluster, error) {
+	c, err := cluster.Start(ctx, bin, run)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.StartOLM(ctx); err != nil {
+		c.Stop()
+		return nil, err
+	}
+	return c, nil
 }

@@ -319,7 +319,7 @@ func (r *v1Run) provide(ctx context.Context, extension, want apply.Tree) error {
 		return err
 	}
 	for _, o := range lacking {
-		if err := r.StubCRD(ctx, o); err != nil {
+		if err := stubCRD(ctx, r.Cluster, o); err != nil {
 			return err
 		}
 	}

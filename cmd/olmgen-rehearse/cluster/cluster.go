@@ -136,7 +136,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.certificates(); err != nil {
 		return err
 	}
-	ports, err := freePorts(3)
+	ports, err := FreePorts(3)
 	if err != nil {
 		return err
 	}

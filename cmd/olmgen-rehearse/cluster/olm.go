@@ -13,7 +13,6 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -55,30 +54,6 @@ func (c *Cluster) InstallCRDs(ctx context.Context, dir string) error {
 	return nil
 }
 
-// StubCRD creates a CRD without a schema for the kind of an object, if there is none, and waits until it is served.
-func (c *Cluster) StubCRD(ctx context.Context, o *unstructured.Unstructured) error {
-	gvk := o.GroupVersionKind()
-	plural, singular := meta.UnsafeGuessKindToResource(gvk)
-	scope := "Cluster"
-	if o.GetNamespace() != "" {
-		scope = "Namespaced"
-	}
-	crd := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-		"metadata": map[string]any{"name": plural.Resource + "." + gvk.Group,
-			"annotations": map[string]any{"api-approved.kubernetes.io": "unapproved"}},
-		"spec": map[string]any{"group": gvk.Group, "scope": scope,
-			"names": map[string]any{"kind": gvk.Kind, "plural": plural.Resource, "singular": singular.Resource},
-			"versions": []any{map[string]any{"name": gvk.Version, "served": true, "storage": true,
-				"schema": map[string]any{"openAPIV3Schema": map[string]any{
-					"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}}},
-	}}
-	if _, err := c.Dynamic.Resource(CRDs).Create(ctx, crd, metav1.CreateOptions{}); Exists(err) != nil {
-		return fmt.Errorf("CRD of %s: %w", gvk, err)
-	}
-	return c.Established(ctx, crd.GetName())
-}
-
 // InstallOLMCRDs installs OLM's own CRDs, which build.sh puts beside the programs.
 func (c *Cluster) InstallOLMCRDs(ctx context.Context) error {
 	return c.InstallCRDs(ctx, filepath.Join(c.bin, "crds"))
@@ -99,19 +74,6 @@ func (c *Cluster) Established(ctx context.Context, name string) error {
 		}
 		return fmt.Errorf("not established")
 	})
-}
-
-// StartWithOLM is Start and StartOLM.
-func StartWithOLM(ctx context.Context, bin, run string) (*Cluster, error) {
-	c, err := Start(ctx, bin, run)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.StartOLM(ctx); err != nil {
-		c.Stop()
-		return nil, err
-	}
-	return c, nil
 }
 
 // StartOLM runs olm-operator and catalog-operator with the rights of an administrator.

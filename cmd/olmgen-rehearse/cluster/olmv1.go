@@ -40,7 +40,7 @@ func (c *Cluster) StartOLMv1(ctx context.Context, release, registry string, gate
 	if err != nil {
 		return err
 	}
-	ports, err := freePorts(2)
+	ports, err := FreePorts(2)
 	if err != nil {
 		return err
 	}

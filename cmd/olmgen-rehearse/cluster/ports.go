@@ -11,9 +11,9 @@ import (
 // handedOut are ports of this process's clusters.
 var handedOut sync.Map
 
-// freePorts returns ports of loopback that nobody listens on. They are below those that the system gives to outgoing
+// FreePorts returns ports of loopback that nobody listens on. They are below those that the system gives to outgoing
 // connections: one of these could take the port before the server for which it is meant has started.
-func freePorts(n int) ([]int, error) {
+func FreePorts(n int) ([]int, error) {
 	var ports []int
 	for try := 0; len(ports) < n && try < 1000; try++ {
 		port := 20000 + rand.IntN(12000)

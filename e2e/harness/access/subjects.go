@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
 )
 
 // Subject is someone who may do something.
@@ -92,6 +91,9 @@ func userOf(role string) string {
 	return "user-" + regexp.MustCompile(`\W+`).ReplaceAllString(role, "-")
 }
 
+// OLMGroup is the OperatorGroup of packageserver.
+const OLMGroup = "olm-operators"
+
 // groupRole matches the names that OLM and olmgen give to the ClusterRoles of an OperatorGroup. It does not match the
 // default roles of the cluster.
 var groupRole = regexp.MustCompile(`[.-](admin|edit|view)(-[0-9A-Za-z]+)?$`)
@@ -106,7 +108,7 @@ func (a *Asker) BindUsers(ctx context.Context, namespaces []string) error {
 	names := map[string]string{"admin": "admin", "edit": "edit", "view": "view"}
 	found := 0
 	for _, r := range roles.Items {
-		if strings.HasPrefix(r.Name, "olm.og."+cluster.OLMGroup+".") {
+		if strings.HasPrefix(r.Name, "olm.og."+OLMGroup+".") {
 			continue // OLM's own
 		}
 		if m := groupRole.FindStringSubmatch(r.Name); m != nil && r.AggregationRule != nil {

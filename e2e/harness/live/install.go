@@ -23,6 +23,7 @@ import (
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/rehearse"
 	"github.com/olmgen/olmgen/golden/equal"
 	recordings "github.com/olmgen/olmgen/golden/live"
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 const subscription = "operator"
@@ -39,11 +40,8 @@ type installation struct {
 }
 
 // bundles are the directories of all bundles.
-func (i *installation) bundles() (dirs []string) {
-	for _, b := range append([]string{i.Bundle}, i.With...) {
-		dirs = append(dirs, filepath.Join(i.golden, b))
-	}
-	return dirs
+func (i *installation) bundles() []string {
+	return lists.Map(append([]string{i.Bundle}, i.With...), func(b string) string { return filepath.Join(i.golden, b) })
 }
 
 // prepare makes the namespaces and what else is there before OLM is asked.

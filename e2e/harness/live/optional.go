@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/olmgen/olmgen/golden/equal"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 )
@@ -17,10 +18,7 @@ import (
 // the accounts) are not yet: then it copies what its cache has (pkg/controller/operators/olm/operatorgroup.go,
 // ensureSingletonRBAC). Which comes first is chance.
 func optional(c equal.Case, objects []equal.Object) (keys []string) {
-	byKey := map[string]equal.Object{}
-	for _, o := range objects {
-		byKey[o.Key()] = o
-	}
+	byKey := lists.By(objects, equal.Object.Key)
 	for _, binding := range objects {
 		role, ok := byKey[fmt.Sprintf("Role %s/%v", c.Namespace, at(binding, "roleRef")["name"])]
 		if binding.Kind() != "RoleBinding" || !ok || at(binding, "metadata")["namespace"] != c.Namespace ||

@@ -1,4 +1,4 @@
-package cluster
+package main
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
 )
 
 // These are the webhooks of cert-manager's chart, with its setting webhook.url.host.
@@ -28,10 +30,10 @@ webhooks:
   clientConfig: {url: "https://localhost:%[6]d/%[5]s"}
 `
 
-// StartCertManager installs cert-manager, runs it with the rights of an administrator, and waits until it accepts an
-// Issuer. The cluster must have been started WithWebhooks.
-func (c *Cluster) StartCertManager(ctx context.Context) error {
-	home := filepath.Join(c.bin, "cert-manager")
+// startCertManager installs cert-manager from bin, runs it with the rights of an administrator, and waits until it
+// accepts an Issuer. The cluster must have been started WithWebhooks.
+func startCertManager(ctx context.Context, c *cluster.Cluster, bin string) error {
+	home := filepath.Join(bin, "cert-manager")
 	if _, err := os.Stat(home); err != nil {
 		return fmt.Errorf("make harness CHECK=neighbours WITH=cert-manager: it is not built: %w", err)
 	}
@@ -41,7 +43,7 @@ func (c *Cluster) StartCertManager(ctx context.Context) error {
 	if err := c.Namespace(ctx, "cert-manager", nil); err != nil {
 		return err
 	}
-	ports, err := freePorts(1)
+	ports, err := cluster.FreePorts(1)
 	if err != nil {
 		return err
 	}

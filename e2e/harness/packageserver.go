@@ -1,4 +1,4 @@
-package cluster
+package main
 
 import (
 	"context"
@@ -9,16 +9,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
-)
 
-// OLMGroup is the OperatorGroup of packageserver.
-const OLMGroup = "olm-operators"
+	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/cluster"
+)
 
 //go:embed packageserver.yaml
 var packageServer string
 
-// InstallPackageServer creates what OLM's chart has of its own API server, and waits until OLM has installed it.
-func (c *Cluster) InstallPackageServer(ctx context.Context) error {
+// installPackageServer creates what OLM's chart has of its own API server, and waits until OLM has installed it.
+func installPackageServer(ctx context.Context, c *cluster.Cluster) error {
 	for text := range strings.SplitSeq(packageServer, "\n---\n") {
 		o := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(text), o); err != nil {
@@ -29,7 +28,7 @@ func (c *Cluster) InstallPackageServer(ctx context.Context) error {
 		}
 	}
 	return c.Wait(ctx, "packageserver", func() error {
-		csv, err := c.Dynamic.Resource(CSVs).Namespace("olm").Get(ctx, "packageserver", metav1.GetOptions{})
+		csv, err := c.Dynamic.Resource(cluster.CSVs).Namespace("olm").Get(ctx, "packageserver", metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
