@@ -162,7 +162,9 @@ func (p *Package) with(other *Package) (*Package, []string) {
 		}
 	}
 	for _, d := range other.Deprecations {
-		known := slices.ContainsFunc(out.Deprecations, d.sameReference)
+		known := slices.ContainsFunc(out.Deprecations, func(o Deprecation) bool {
+			return o.Schema == d.Schema && o.Name == d.Name
+		})
 		if !known && (d.Schema == olm.SchemaBundle && slices.Contains(added, d.Name) ||
 			d.Schema == olm.SchemaChannel && p.Channel(d.Name) == nil) {
 			out.Deprecations = append(slices.Clip(out.Deprecations), d)

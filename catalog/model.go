@@ -202,10 +202,6 @@ type Deprecation struct {
 	Message string
 }
 
-func (d Deprecation) sameReference(o Deprecation) bool {
-	return d.Schema == o.Schema && d.Name == o.Name
-}
-
 // PackageProperty is the value of olm.package.
 type PackageProperty struct {
 	PackageName string `json:"packageName"`

@@ -177,7 +177,7 @@ func (d *typeDecoder) into(n *yaml.Node, v reflect.Value, depth int) bool {
 	}
 	switch p.read {
 	case asPointer:
-		if n.Kind == yaml.ScalarNode && isNull(n) {
+		if n.Kind == yaml.ScalarNode && n.Style == 0 && yamltext.Plain(n.Value) == nil {
 			return true
 		}
 		v.Set(d.new(v.Type().Elem()))
@@ -206,12 +206,8 @@ func (d *typeDecoder) into(n *yaml.Node, v reflect.Value, depth int) bool {
 	return false
 }
 
-func isNull(n *yaml.Node) bool { return n.Style == 0 && yamltext.Plain(n.Value) == nil }
-
-func surelyText(n *yaml.Node) bool { return n.Style != 0 || yamltext.SurelyText(n.Value) }
-
 func intoScalar(n *yaml.Node, v reflect.Value, w way) bool {
-	if w == asString && surelyText(n) { // into refuses tags
+	if w == asString && (n.Style != 0 || yamltext.SurelyText(n.Value)) { // into refuses tags
 		v.SetString(n.Value)
 		return utf8.ValidString(n.Value)
 	}

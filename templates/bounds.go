@@ -163,8 +163,10 @@ var growing = map[string]func(args []reflect.Value) float64{
 		}
 		return 0
 	},
-	"join":    func(a []reflect.Value) float64 { return weight(a[0]) * weight(a[1]) },
-	"replace": func(a []reflect.Value) float64 { return replaced(a[2].String(), a[0].String(), weight(a[1])) },
+	"join": func(a []reflect.Value) float64 { return weight(a[0]) * weight(a[1]) },
+	"replace": func(a []reflect.Value) float64 {
+		return float64(strings.Count(a[2].String(), a[0].String())) * weight(a[1])
+	},
 	"wrapWith": func(a []reflect.Value) float64 {
 		return weight(a[2]) / max(float64(a[0].Int()), 1) * weight(a[1])
 	},
@@ -195,10 +197,6 @@ func numbers(from, to float64, by int64) float64 {
 		return 0 // they make nothing
 	}
 	return math.Abs(to-from) / max(math.Abs(float64(by)), 1) * each
-}
-
-func replaced(text, old string, by float64) float64 {
-	return float64(strings.Count(text, old)) * by
 }
 
 // matched returns the most that a replacement yields, if each of its groups is the whole text.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"embed"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/adopt"
 	"github.com/olmgen/olmgen/cmd/internal/audit"
 	"github.com/olmgen/olmgen/config"
-	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/compare"
 	"github.com/olmgen/olmgen/internal/compare/history"
@@ -70,13 +68,6 @@ func schemaOf(kind string) ([]byte, error) {
 	return schemaFiles.ReadFile("schemas/" + documentKinds[i].kind + ".json")
 }
 
-// printKinds lists the kinds.
-func printKinds(w io.Writer) {
-	for _, k := range documentKinds {
-		fmt.Fprintf(w, "  %-26solmgen %s\n", k.kind, k.command)
-	}
-}
-
 // helpSchema prints a schema, or lists the kinds.
 func helpSchema(w io.Writer, given []string) error {
 	switch len(given) {
@@ -91,9 +82,4 @@ func helpSchema(w io.Writer, given []string) error {
 		return err
 	}
 	return &usageError{"one argument too many: \"" + given[1] + "\"", "write olmgen help schema KIND"}
-}
-
-// completeKinds returns the kinds that begin with start.
-func completeKinds(start string) []string {
-	return lists.Filter(kindNames(), func(name string) bool { return strings.HasPrefix(name, start) })
 }

@@ -143,7 +143,10 @@ func (f *treeFlags) say(cmd *cobra.Command, old, t *tree.Tree, unknown []*manife
 	if old != nil {
 		templated, alike = tree.Differing(old, t)
 	}
-	sayReasons(cmd, slices.Concat(unknown, templated))
+	reason := func(e *manifest.Error) string { return e.Msg }
+	for e, also := range firstOf(slices.Concat(unknown, templated), reason, nil) {
+		say(cmd, "", e.Tip, "not known: %s%s", e, also)
+	}
 	if alike > 0 {
 		tell(cmd, "%s not known in OLD and NEW alike, such as %s", text.Count(alike, "object"), t.Templated[0])
 	}
@@ -218,13 +221,6 @@ func (f *treeFlags) sayDuplicates(cmd *cobra.Command, old, t *tree.Tree) {
 		if d.Roots || !f.inNotes {
 			say(cmd, d.Level(), d.Hint(), "%s", d)
 		}
-	}
-}
-
-// sayReasons prints one line for each reason, with its first place.
-func sayReasons(cmd *cobra.Command, list []*manifest.Error) {
-	for e, also := range firstOf(list, func(e *manifest.Error) string { return e.Msg }, nil) {
-		say(cmd, "", e.Tip, "not known: %s%s", e, also)
 	}
 }
 

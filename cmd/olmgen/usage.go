@@ -277,7 +277,9 @@ func printTopic(w io.Writer, name string) {
 	title, body := topicText(name)
 	fmt.Fprintf(w, "%s\n\n%s\n", title, body)
 	if name == topicSchema {
-		printKinds(w)
+		for _, k := range documentKinds {
+			fmt.Fprintf(w, "  %-26solmgen %s\n", k.kind, k.command)
+		}
 	}
 	flags := flagsBelow(newRender(), config.Topic(name))
 	if len(flags) == 0 {
@@ -325,7 +327,7 @@ func newHelp(root *cobra.Command) *cobra.Command {
 // completeHelp returns the commands and topics that begin with start.
 func completeHelp(root *cobra.Command, given []string, start string) (words []string) {
 	if len(given) == 1 && given[0] == topicSchema {
-		return completeKinds(start)
+		return lists.Filter(kindNames(), func(name string) bool { return strings.HasPrefix(name, start) })
 	}
 	parent, _, err := root.Find(given)
 	if err != nil || parent == nil {

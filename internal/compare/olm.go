@@ -31,20 +31,13 @@ func consequences(ctx context.Context, pairs []pair, old, now State, o Options) 
 		if !o.PathKnown && p.byOLM() {
 			found = append(found, p.sameVersion()...)
 		}
-		if e := p.unannotated(); e != nil {
-			found = append(found, Consequence{Rule: fit.RuleCatalog.ID, Operator: p.now.Name, Severity: findings.Error,
-				Message: "has " + e.Msg, File: e.File})
+		if p.now == nil || p.now.Unannotated == nil || p.old == nil || p.old.Metadata == nil {
+			continue // opm refuses no release, or the older one, too
 		}
+		found = append(found, Consequence{Rule: fit.RuleCatalog.ID, Operator: p.now.Name, Severity: findings.Error,
+			Message: "has " + p.now.Unannotated.Msg, File: p.now.Unannotated.File})
 	}
 	return append(found, o.unfit(pairs)...), nil
-}
-
-// unannotated returns why opm refuses the newer release, and not the older one.
-func (p pair) unannotated() *manifest.Error {
-	if p.now == nil || p.old == nil || p.old.Metadata == nil {
-		return nil
-	}
-	return p.now.Unannotated
 }
 
 // sameVersion returns why no catalog can have both releases.

@@ -56,7 +56,7 @@ func (v *inventory) note(homeless []string) {
 	for _, b := range v.Bindings {
 		for range b.Unbound {
 			v.notes = append(v.notes, fmt.Sprintf("%s: %s has a ServiceAccount without a namespace, which binds nobody",
-				text.Brief(at(b.Object)), text.Brief(b.Object.Identity())))
+				text.Brief(fmt.Sprintf("%s:%d", b.Object.File, b.Object.Line)), text.Brief(b.Object.Identity())))
 		}
 	}
 	if len(homeless) > 0 {
@@ -68,8 +68,6 @@ func (v *inventory) note(homeless []string) {
 			text.Count(len(homeless), "object"), text.Brief(homeless[0]), count))
 	}
 }
-
-func at(o *manifest.Object) string { return fmt.Sprintf("%s:%d", o.File, o.Line) }
 
 // ruleSource returns where a rule stands.
 func ruleSource(r rbac.Rule) Source {

@@ -53,9 +53,8 @@ func Changes(before, after *Report) (list []findings.Finding) {
 		if known && old.Phase != "" && v.Phase == string(v1alpha1.CSVPhaseSucceeded) && old.Reason != v.Reason &&
 			old.Phase != v.Phase {
 			list = append(list, findings.Finding{Rule: ruleRecovers.ID, Level: findings.Info, File: v.File,
-				Line:   v.Line,
-				Object: v.identity(), Message: fmt.Sprintf("it would now succeed; before, it is %s (%s)", old.Phase,
-					old.Reason)})
+				Line: v.Line, Object: v1alpha1.ClusterServiceVersionKind + " " + v.key(),
+				Message: fmt.Sprintf("it would now succeed; before, it is %s (%s)", old.Phase, old.Reason)})
 		}
 	}
 	return slices.Concat(list, orphaned(before, after), unattended(before, after))
@@ -217,8 +216,6 @@ func (r *Report) hasNamespace(name string) bool {
 }
 
 func (v CSV) key() string { return v.Namespace + "/" + v.Name }
-
-func (v CSV) identity() string { return v1alpha1.ClusterServiceVersionKind + " " + v.key() }
 
 // policyStays returns that an OperatorPolicy which is deleted, or acts no more, takes nothing with it. now is nil if it
 // is deleted.

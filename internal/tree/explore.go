@@ -588,12 +588,6 @@ func withTemplates(objects []*manifest.Object) (all []*manifest.Object, unknown 
 	return all, unknown
 }
 
-// unbuilt returns the directories of what cannot be built: the files in them may be parts of it.
-func (x *explorer) unbuilt() map[string]bool {
-	nodes := lists.Filter(x.nodes, func(n *node) bool { return n.unknown != nil })
-	return lists.Set(nodes, func(n *node) string { return n.name })
-}
-
 func (x *explorer) list(t *Tree) (list []Root) {
 	for _, n := range x.nodes {
 		if x.variants[n.dir] > 1 && n.by != nil { // others apply the directory in another way

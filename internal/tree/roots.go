@@ -316,7 +316,8 @@ func (x *explorer) assemble() *Tree {
 	if len(x.nodes) == 0 {
 		a.onlyPlain(t, plain)
 	} else {
-		unbuilt := x.unbuilt()
+		nodes := lists.Filter(x.nodes, func(n *node) bool { return n.unknown != nil })
+		unbuilt := lists.Set(nodes, func(n *node) string { return n.name }) // files in them may be parts of it
 		plain = slices.DeleteFunc(slices.Clone(plain), func(o *manifest.Object) bool {
 			return x.taken[o.File] || x.rendered(o.File) || unbuilt[a.options.dir(o.File)]
 		})

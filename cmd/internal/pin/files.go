@@ -64,16 +64,12 @@ func directories(catalogs []Catalog) (dirs []string) {
 	return dirs
 }
 
-// opmImage returns the image of opm in the Dockerfiles: the release whose rules the pinned catalogs keep.
-func opmImage() string {
-	return "quay.io/operator-framework/opm:" + versions.Newest(versions.OPM).Number() + ".0"
-}
-
-// dockerfile returns what "opm generate dockerfile" writes, with the release of opm as an argument (operator-registry:
-// alpha/action/generate_dockerfile.go). Every release of OLM v0 and v1 takes this form.
+// dockerfile returns what "opm generate dockerfile" writes, with the release of opm as an argument: the one whose rules
+// the pinned catalogs keep (operator-registry: alpha/action/generate_dockerfile.go). Every release of OLM v0 and v1
+// takes this form.
 func dockerfile(dir string) []byte {
 	return fmt.Appendf(nil, `# docker build -f %[1]s.Dockerfile -t REGISTRY/%[1]s .
-ARG OPM_IMAGE=%[2]s
+ARG OPM_IMAGE=quay.io/operator-framework/opm:%[2]s.0
 FROM ${OPM_IMAGE} AS builder
 ADD %[1]s /configs
 RUN ["/bin/opm", "serve", "/configs", "--cache-dir=/tmp/cache", "--cache-only"]
@@ -84,7 +80,7 @@ CMD ["serve", "/configs", "--cache-dir=/tmp/cache"]
 COPY --from=builder /configs /configs
 COPY --from=builder /tmp/cache /tmp/cache
 LABEL operators.operatorframework.io.index.configs.v1=/configs
-`, dir, opmImage())
+`, dir, versions.Newest(versions.OPM).Number())
 }
 
 // images returns the images of all pinned bundles, and those that they name, one in each line.

@@ -233,14 +233,9 @@ func (o *Operator) sayWithdrawn() {
 	case o.Status == Updated:
 		o.Reason = fmt.Sprintf("the catalog no longer has %s", o.From)
 	case o.Status == Current && o.Reason == "":
-		o.Status, o.Reason = Withdrawn, notThere(o.Channel)
+		o.Status, o.Reason = Withdrawn, fmt.Sprintf("the catalog does not have it, and nothing%s updates it: "+
+			"withdrawn from the catalog, or a typing error", inChannel(o.Channel))
 	}
-}
-
-// notThere returns the sentence that nothing leads on from a release that the catalog does not have.
-func notThere(channel string) string {
-	return fmt.Sprintf("the catalog does not have it, and nothing%s updates it: withdrawn from the catalog, or a "+
-		"typing error", inChannel(channel))
 }
 
 func inChannel(channel string) string {

@@ -80,11 +80,7 @@ func (u Upgrade) Findings(ctx context.Context) ([]Consequence, error) {
 		return unowned(j.cluster())
 	})
 	j.ofGroup = sync.OnceValue(func() map[string][]*manifest.Object {
-		of := map[string][]*manifest.Object{}
-		for _, crd := range byName(j.live, j.before) {
-			of[groupOf(crd.Name)] = append(of[groupOf(crd.Name)], crd)
-		}
-		return of
+		return lists.Group(byName(j.live, j.before), func(crd *manifest.Object) string { return groupOf(crd.Name) })
 	})
 	j.rendered = [2]map[string]*manifest.Object{maps.Clone(j.before), maps.Clone(j.after)}
 	for _, p := range u.Pairs {

@@ -42,11 +42,6 @@ type match struct {
 	Kinds     []string `json:"kinds"`
 }
 
-func (m match) of(o *entry) bool {
-	return (len(m.APIGroups) == 0 || slices.Contains(m.APIGroups, o.Group())) &&
-		(len(m.Kinds) == 0 || slices.Contains(m.Kinds, o.Kind))
-}
-
 // newEnvironment declares what an expression may use: the object, the path of its file, its Namespace (null if the
 // tree does not have it), and CEL's own functions with the strings, lists and sets extensions.
 func newEnvironment() (*cel.Env, error) {
@@ -85,7 +80,10 @@ func compile(env *cel.Env, expression string, want *cel.Type) (cel.Program, erro
 // check evaluates the expression for each object that it selects. An evaluation error is a finding.
 func (e *expression) check(v *view) {
 	for _, o := range v.objects {
-		if !e.Match.of(o) {
+		if g := e.Match.APIGroups; len(g) > 0 && !slices.Contains(g, o.Group()) {
+			continue
+		}
+		if k := e.Match.Kinds; len(k) > 0 && !slices.Contains(k, o.Kind) {
 			continue
 		}
 		vars, err := v.variables(o)

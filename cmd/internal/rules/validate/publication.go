@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,7 +53,6 @@ const (
 // publisher asks what the pipelines of catalogs ask of one bundle.
 type publisher struct {
 	b     *bundle.Bundle
-	fsys  fs.FS
 	place place
 	list  []Finding
 }
@@ -85,7 +83,7 @@ func placeOf(src *source.Source) (p place) {
 // publication returns what the pipelines of catalogs refuse or warn of. Without a set of rules it names the pipelines
 // that refuse a NetworkPolicy.
 func publication(src *source.Source, b *bundle.Bundle, catalogs []string) []Finding {
-	p := &publisher{b: b, fsys: src.FS}
+	p := &publisher{b: b}
 	if len(catalogs) == 0 {
 		p.networkPolicies(findings.Note)
 		return p.list

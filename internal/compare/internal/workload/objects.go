@@ -86,13 +86,6 @@ var rulesOf = map[string][]Rule{"/Service": serviceRules, "/Namespace": namespac
 
 const notWatched = "namespaces are no longer watched: nothing controls custom resources there"
 
-// watches judges a change of the namespaces that operators watch.
-func watches(c *change.Change, old, now []string) {
-	if len(fewer(old, now)) > 0 {
-		c.Severity, c.Message = findings.Warning, notWatched
-	}
-}
-
 // fewer returns the namespaces that operators watch no longer; "" stands for all.
 func fewer(old, now []string) []string {
 	return lists.Filter(old, func(n string) bool { return !slices.Contains(now, "") && !slices.Contains(now, n) })

@@ -51,7 +51,9 @@ var podRules = []Rule{
 	{field(`volumeMounts\[[^\]]*\]\.readOnly$`), change.Security, weaker("true", "the container may write to it")},
 	{field(`\.hostUsers$`), change.Security, weaker("false", "root in the container is root on the node")},
 	{field(`annotations\["olm\.targetNamespaces"\]$`), change.Workload, func(c *change.Change) {
-		watches(c, strings.Split(c.Old, ","), strings.Split(c.New, ","))
+		if len(fewer(strings.Split(c.Old, ","), strings.Split(c.New, ","))) > 0 {
+			c.Severity, c.Message = findings.Warning, notWatched
+		}
 	}},
 	{field(`annotations\["openshift\.io/required-scc"\]$`), change.Security, when(
 		func(c *change.Change) bool { return c.New != "" && !danger.Restricted(c.New) }, findings.Warning,
