@@ -10,6 +10,7 @@ import (
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
 	"github.com/operator-framework/operator-registry/alpha/property"
 
+	"github.com/olmgen/olmgen/cmd/e2e/harness/live"
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/catalog"
 	"github.com/olmgen/olmgen/internal/base/lists"
 )
@@ -53,7 +54,7 @@ func serve(s *session, args []string) error {
 				unpacked.Properties, func(p property.Property) bool { return p.Type == property.TypeBundleObject })...)
 		}
 	}
-	served, err := catalog.Serve(s.ctx, content)
+	served, err := live.Serve(s.ctx, content)
 	if err != nil {
 		return err
 	}

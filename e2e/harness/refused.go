@@ -109,11 +109,11 @@ func move(s *session, args []string) error {
 
 // moveCatalog serves other bundles as the catalog of a namespace.
 func moveCatalog(ctx context.Context, c *cluster.Cluster, namespace string, dirs ...string) (*catalog.Served, error) {
-	content, err := catalog.Of(dirs...)
+	content, err := live.CatalogOf(dirs...)
 	if err != nil {
 		return nil, err
 	}
-	served, err := catalog.Serve(ctx, content)
+	served, err := live.Serve(ctx, content)
 	if err != nil {
 		return nil, err
 	}

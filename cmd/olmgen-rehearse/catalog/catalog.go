@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"path/filepath"
 
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
 	"github.com/operator-framework/operator-registry/pkg/api"
@@ -20,9 +19,6 @@ import (
 	"github.com/sirupsen/logrus"
 	"google.golang.org/grpc"
 )
-
-// Channel is the one channel of every package of Of.
-const Channel = "stable"
 
 // Read reads a bundle directory and returns what a catalog says of it. Its objects are among the properties.
 func Read(dir string) (b declcfg.Bundle, err error) {
@@ -38,29 +34,6 @@ func Read(dir string) (b declcfg.Bundle, err error) {
 	return b, err
 }
 
-// Of returns a catalog of the bundles in directories. Of several of a package, each replaces the one before it.
-func Of(dirs ...string) (*declcfg.DeclarativeConfig, error) {
-	c, entries := &declcfg.DeclarativeConfig{}, map[string][]declcfg.ChannelEntry{}
-	for _, dir := range dirs {
-		b, err := Read(dir)
-		if err != nil {
-			return nil, err
-		}
-		entry := declcfg.ChannelEntry{Name: b.Name}
-		if older := entries[b.Package]; len(older) > 0 {
-			entry.Replaces = older[len(older)-1].Name
-		}
-		entries[b.Package], c.Bundles = append(entries[b.Package], entry), append(c.Bundles, b)
-	}
-	for name, list := range entries {
-		c.Packages = append(c.Packages, declcfg.Package{Schema: declcfg.SchemaPackage, Name: name,
-			DefaultChannel: Channel})
-		c.Channels = append(c.Channels, declcfg.Channel{Schema: declcfg.SchemaChannel, Package: name, Name: Channel,
-			Entries: list})
-	}
-	return c, nil
-}
-
 // Served is a catalog that is served.
 type Served struct {
 	Address string
@@ -74,23 +47,6 @@ type Served struct {
 func (s *Served) Stop() {
 	s.server.Stop()
 	_ = errors.Join(s.cache.Close(), os.RemoveAll(s.dir)) // nobody asks for it any more
-}
-
-// Serve serves a catalog.
-func Serve(ctx context.Context, c *declcfg.DeclarativeConfig) (*Served, error) {
-	dir, err := os.MkdirTemp("", "catalog-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	f, err := os.Create(filepath.Join(dir, "catalog.json"))
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(declcfg.WriteJSON(*c, f), f.Close()); err != nil {
-		return nil, err
-	}
-	return ServeFBC(ctx, dir)
 }
 
 // ServeFBC does what "opm serve" does with the file-based catalog in a directory.

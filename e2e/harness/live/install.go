@@ -106,7 +106,7 @@ func (i *installation) subscribe(ctx context.Context, address string) error {
 			name = fmt.Sprintf("%s-%d", subscription, n+1)
 		}
 		sub := &v1alpha1.Subscription{TypeMeta: ofOLM(v1alpha1.SubscriptionKind), ObjectMeta: i.named(name),
-			Spec: &v1alpha1.SubscriptionSpec{Package: b.Package, Channel: catalog.Channel, CatalogSource: source,
+			Spec: &v1alpha1.SubscriptionSpec{Package: b.Package, Channel: Channel, CatalogSource: source,
 				CatalogSourceNamespace: i.Namespace, InstallPlanApproval: v1alpha1.ApprovalAutomatic}}
 		if i.Config != "" {
 			if sub.Spec.Config, err = readConfig(filepath.Join(i.golden, i.Config)); err != nil {

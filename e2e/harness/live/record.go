@@ -57,11 +57,11 @@ func Install(ctx context.Context, c *cluster.Cluster, golden string, what equal.
 	if err := i.prepare(ctx); err != nil {
 		return nil, nil, err
 	}
-	content, err := catalog.Of(i.bundles()...)
+	content, err := CatalogOf(i.bundles()...)
 	if err != nil {
 		return nil, nil, err
 	}
-	cat, err := catalog.Serve(ctx, content)
+	cat, err := Serve(ctx, content)
 	if err != nil {
 		return nil, nil, err
 	}

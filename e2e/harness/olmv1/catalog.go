@@ -11,6 +11,7 @@ import (
 	"github.com/operator-framework/operator-registry/alpha/property"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/cmd/e2e/harness/live"
 	"github.com/olmgen/olmgen/cmd/olmgen-rehearse/catalog"
 	"github.com/olmgen/olmgen/internal/base/lists"
 )
@@ -26,7 +27,7 @@ type Edges map[string]declcfg.ChannelEntry
 
 // NewCatalog makes a catalog of bundles, oldest first, and pushes their images. Its channels are those of the last one.
 func NewCatalog(r *catalog.Registry, edges Edges, dirs ...string) (*Catalog, error) {
-	content, err := catalog.Of(dirs...)
+	content, err := live.CatalogOf(dirs...)
 	if err != nil {
 		return nil, err
 	}
