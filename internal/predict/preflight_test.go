@@ -55,6 +55,28 @@ func TestRefusalWithoutSchema(t *testing.T) {
 	}
 }
 
+// crdify leaves out what is between two versions of the live CRD already, where its lists happen to have one order.
+func TestRefusalOfWhatIsThere(t *testing.T) {
+	const older = ", {name: v1alpha1, served: true, storage: false, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object}}}}}]"
+	two := func(required string) *manifest.Object {
+		o := strings.Replace(crdYAML, "SPEC", "{type: object, required: ["+required+"]}", 1)
+		read, err := manifest.ReadOne("crd.yaml", []byte(strings.Replace(o, "}]\n", "}"+older+"\n", 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return read
+	}
+	if words, err := upgrade.CRDSafety(two("a, b, c, d, e, f"), two("a, b, c, d, e, f")); err != nil || len(words) > 0 {
+		t.Errorf("nothing changes: got %q, %v", words, err)
+	}
+	const want = `validating upgrade for CRD "widgets.x.io": v1: ^.spec: required: new required fields: [f]` + "\n" +
+		"v1alpha1 -> v1: ^.spec: required: new required fields: [a b c d e f]"
+	words, err := upgrade.CRDSafety(two("a, b, c, d, e"), two("a, b, c, d, e, f"))
+	if got := strings.Join(words, "\n"); err != nil || got != want {
+		t.Errorf("one more: got %q, %v, want %q", got, err, want)
+	}
+}
+
 func crd(t *testing.T, spec string) *manifest.Object {
 	t.Helper()
 	o, err := manifest.ReadOne("crd.yaml", []byte(strings.Replace(crdYAML, "SPEC", spec, 1)))
