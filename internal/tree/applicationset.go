@@ -91,6 +91,9 @@ func (x *explorer) applicationSet(o *manifest.Object, spec map[string]any) (list
 			}
 			named[name] = true
 			targets, why := x.applicationTargets(o, name, olm.Mapping(app["spec"]), "spec.template.spec")
+			for i := range targets {
+				targets[i].app = known(name)
+			}
 			list, unknown = append(list, targets...), append(unknown, why...)
 		}
 	}

@@ -37,7 +37,7 @@ const anyTop = "the path is the top of a repository, which may be another one"
 
 type target struct {
 	by        *manifest.Object
-	app       string // the Application, if by is a set that has its name
+	app       string // the Application, if by is a set, and its name is known
 	field     string // of by, that names it
 	dir       string // absolute
 	address   string // of the repository that has it; "" if it is not known
@@ -148,9 +148,6 @@ func (x *explorer) applicationTargets(o *manifest.Object, app string, spec map[s
 		if t != nil {
 			t.elsewhere, t.destination = !here, known(cmp.Or(name, strings.TrimPrefix(server, "https://")))
 			t.namespace, t.namespaceAt, t.sync = namespace, at+".destination.namespace", options
-			if o.Kind == "ApplicationSet" {
-				t.app = known(app)
-			}
 			list = append(list, *t)
 		}
 	}

@@ -43,7 +43,7 @@ type node struct {
 	asked    bool             // a path of Read
 	from     *node            // whose objects it was found by; nil for none
 	by       *manifest.Object // of an engine, that applies it first; nil if nothing does
-	app      string           // the Application of by, if it is a set that has its name
+	app      string           // the Application, if by is a set, and its name is known
 	parents  []*node          // that have objects of an engine that apply it
 	clusters []string         // of plain manifests that do, and of destinations
 	bases    []string         // directories that it builds on, in messages

@@ -182,10 +182,11 @@ func AsJSON(text []byte) int64 {
 		if block < 0 || indent <= block && len(bytes.TrimSpace(rest)) > 0 {
 			block = -1
 			end := len(rest) - 1
-			for end > 0 && (rest[end] <= ' ' || classes[rest[end]] == digit || rest[end] == '+' || rest[end] == '-') {
+			for end > 0 && strings.IndexByte("+-0123456789 \r\n", rest[end]) >= 0 {
 				end--
 			}
-			if end >= 0 && (rest[end] == '|' || rest[end] == '>') || bytes.IndexByte(rest, '#') > 0 {
+			if end >= 0 && (rest[end] == '|' || rest[end] == '>') ||
+				bytes.IndexByte(rest, '#') > 0 && bytes.Contains(rest, []byte(" #")) { // few lines have one
 				block = indent
 			}
 			line = rest
