@@ -107,6 +107,9 @@ func (sim *simulation) judgePhase(v *csv) {
 		if !sim.rules[rule.ID] {
 			rule, message = ruleFailed, fmt.Sprintf("%s: %s", v.reason, message)
 		}
+		if why, see := sim.unready(v); why != "" {
+			message, hint = strings.TrimSuffix(message, ".")+": "+why, cmp.Or(hint, see)
+		}
 		say(rule, findings.Error, at, message, hint)
 	case v.reason == v1alpha1.CSVReasonRequirementsNotMet:
 		level, hint := findings.Warning, "OLM waits until they are met"
@@ -122,6 +125,10 @@ func (sim *simulation) judgePhase(v *csv) {
 	case v.phase == v1alpha1.CSVPhaseInstallReady && !v.observed:
 		say(ruleFailed, findings.Error, "spec.webhookdefinitions", fmt.Sprintf("%s: %s: OLM tries again and again",
 			v.reason, v.message), "")
+	case v.observed && v.phase == v1alpha1.CSVPhaseInstalling:
+		why, hint := sim.unready(v)
+		say(ruleInstalling, findings.Warning, "status.phase", strings.TrimSuffix(string(v.reason)+": "+
+			strings.TrimSuffix(v.message, ".")+": "+why, ": "), hint)
 	case len(v.without) > 0:
 		level := findings.Warning
 		if sim.dumped[rbacv1.ServiceAccountKind+"/"+v.Namespace] { // a cluster says what it has

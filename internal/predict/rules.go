@@ -166,6 +166,9 @@ var (
 		"OLM creates and deletes copies. Do not keep them in Git. Source: OLM, operator.go, removeDanglingChildCSVs.")
 	ruleFailed = rule("csv-failed", "a CSV that has failed in the cluster",
 		"The status in the file has the reason. Nothing in the tree explains it.")
+	ruleInstalling = rule("csv-installing", "a CSV whose Deployments are not available yet",
+		"OLM waits for them, and the CSV fails after some minutes. The objects of the cluster say what they wait for, "+
+			"with those of the pods: kubectl get pods.")
 	ruleIgnored = rule("csv-ignored", "a CSV that OLM ignores", "The CSV never gets a phase.")
 	ruleOwners  = rule("crd-owners", "two CSVs own the same CRD",
 		"OLM allows this if their groups share no namespace. There is only one CRD, and its versions must suit both "+
