@@ -20,7 +20,7 @@ import (
 // outcomes are the rules about what becomes of a cluster, beside the reasons that OLM sets and those of its resolver.
 // The others are about how a tree is written.
 var outcomes = []findings.Rule{ruleSeveralGroups, ruleNoGroup, ruleAccount, ruleTargets, ruleSource, ruleDisabled,
-	rulePolicy, ruleDeployment, ruleFailed, ruleIgnored, ruleWaiting, ruleReplaced, rulePlanFails, ruleCopied,
+	rulePolicy, ruleDeployment, ruleFailed, ruleInstalling, ruleIgnored, ruleWaiting, ruleReplaced, rulePlanFails, ruleCopied,
 	ruleExtension, ruleExtensionUnknown, ruleCollision, ruleIgnoredField, ruleChance, upgrade.RuleConversion,
 	upgrade.RuleDefinition, upgrade.RuleAccount, ruleStays, ruleRecovers,
 	ruleUnattended, ruleGoing, ruleSubscription, ruleInvalid, ruleUnsynced, ruleUnfit, ruleUnknownField,
