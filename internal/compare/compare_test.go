@@ -170,6 +170,25 @@ func TestUnboundRoles(t *testing.T) {
 	}
 }
 
+// What a controller made of the template of a Deployment has another name after each rollout. A Pod of nobody is compared.
+func TestOfTemplate(t *testing.T) {
+	pod := func(name, owner string) string {
+		return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + ", namespace: op, ownerReferences: [" + owner + "]}\n" +
+			"spec: {containers: [{name: c, image: example.com/c}]}\n---\n"
+	}
+	set := "{apiVersion: apps/v1, kind: ReplicaSet, name: d-1, uid: u, controller: true}"
+	set1, d := strings.ReplaceAll(set, ", controller: true", ""), deployment("d", "", "")
+	for _, c := range []struct{ name, old, now, want string }{
+		{"of a ReplicaSet", d + pod("d-1-x", set), d + pod("d-1-y", set), ""},
+		{"of nobody", d, d + pod("x", ""), "warning security added Pod Security:  -> baseline\ninfo workload added :  -> \n"},
+		{"not controlled", d, d + pod("x", set1), "warning security added Pod Security:  -> baseline\ninfo workload added :  -> \n"},
+	} {
+		if d := cmp.Diff(c.want, lines(compared(t, tree(t, c.old), tree(t, c.now)))); d != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, d)
+		}
+	}
+}
+
 // csv returns a ClusterServiceVersion in a namespace, with more fields of its spec.
 func csv(name, version, namespace, spec string) string {
 	return `

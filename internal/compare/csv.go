@@ -10,7 +10,9 @@ import (
 	"sync"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lazy"
@@ -166,9 +168,10 @@ func oneRest(list []change.Change) []change.Change {
 }
 
 // withDeployments returns the objects of a state, with the Deployments of CSVs that are not among them: OLM makes them
-// (OLM: pkg/controller/install/deployment.go).
+// (OLM: pkg/controller/install/deployment.go). What Kubernetes makes of the template of another object, as the Pods of a
+// Deployment are, has another name after each rollout and says nothing more.
 func (s State) withDeployments() ([]*manifest.Object, error) {
-	out, there := slices.Clone(s.Objects), deployments(s.Objects)
+	out, there := slices.DeleteFunc(slices.Clone(s.Objects), ofTemplate), deployments(s.Objects)
 	for _, o := range s.Operators {
 		if o.Object == nil {
 			continue
@@ -195,6 +198,15 @@ func (s State) withDeployments() ([]*manifest.Object, error) {
 		}
 	}
 	return out, nil
+}
+
+// ofTemplate reports whether an object has pods, and a controller of Kubernetes made it for another that has.
+func ofTemplate(o *manifest.Object) bool {
+	var owners []metav1.OwnerReference
+	return images.HasPods(o.Group(), o.Kind) && o.Field(&owners, "metadata", "ownerReferences") == nil &&
+		slices.ContainsFunc(owners, func(r metav1.OwnerReference) bool {
+			return r.Controller != nil && *r.Controller && images.HasPods(manifest.GroupOf(r.APIVersion), r.Kind)
+		})
 }
 
 // deployments returns the Deployments among objects: "namespace/name", and "/name" for that of any namespace.
