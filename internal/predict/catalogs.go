@@ -140,8 +140,7 @@ func (c *prediction) resolution(tree *resolve.Cluster, catalogs Catalogs) *resol
 			c.unforeseen = append(c.unforeseen, *u)
 			said := cmp.Or(saidOf(s, v1alpha1.SubscriptionResolutionFailed), c.PlanSays(s))
 			if said != "" && r.believes(s, u) {
-				c.note(ruleSubscription, findings.Warning, s.Object, "status.conditions",
-					"OLM updates nothing in the namespace: "+said, "")
+				c.noteHindered(s, "status.conditions", "OLM updates nothing in the namespace: "+said)
 			}
 		default:
 			u.OfCatalog = u.OfCatalog && r.content(s) == nil
@@ -494,9 +493,36 @@ func (r *resolution) report(state *resolve.State, result *resolve.Result) {
 		if said != "" && !slices.ContainsFunc(result.Findings, func(f findings.Finding) bool {
 			return strings.Contains(f.Hint, said)
 		}) {
-			r.note(ruleSubscription, findings.Warning, s.Object, "status.installPlanRef", said, "")
+			r.noteHindered(s, "status.installPlanRef", said)
 		}
 	}
+}
+
+// noteHindered reports what OLM says of a Subscription with an operator. What a failed InstallPlan has not made, OLM never
+// makes (OLM: pkg/controller/registry/resolver/resolver.go, ResolveSteps: status.currentCSV stays).
+func (c *prediction) noteHindered(s *world.Subscription, at, said string) {
+	level, hint := findings.Warning, ""
+	if c.PlanPhase(s) == v1alpha1.InstallPlanPhaseFailed {
+		again := "OLM does not try it again, even when its cause is mended: "
+		made := lists.Find(c.csvs, func(v *csv) bool { return v.Namespace == s.Namespace && v.Name == s.CurrentCSV })
+		switch {
+		case made == nil:
+			hint = again + "mend it, delete Subscription " + s.Name + " and create it again"
+		case made.phase == v1alpha1.CSVPhaseSucceeded:
+			hint = again + "mend it, and make what is missing"
+		default:
+			level, hint = findings.Error, fmt.Sprintf("%smend it, delete Subscription %s and ClusterServiceVersion %s, and "+
+				"create the Subscription again", again, s.Name, s.CurrentCSV)
+		}
+	}
+	c.note(ruleSubscription, level, s.Object, at, said, hint)
+}
+
+// failedFor returns the Subscription whose InstallPlan of a CSV has failed, or nil.
+func (c *prediction) failedFor(namespace, csv string) *world.Subscription {
+	return lists.Find(c.Subscriptions, func(s *world.Subscription) bool {
+		return s.Namespace == namespace && s.CurrentCSV == csv && c.PlanPhase(s) == v1alpha1.InstallPlanPhaseFailed
+	})
 }
 
 // plan notes which operators OLM installs. An operator that the tree has keeps its version.

@@ -115,6 +115,8 @@ func (sim *simulation) judgePhase(v *csv) {
 		level, hint := findings.Warning, "OLM waits until they are met"
 		if sim.waitsForEver(v) {
 			level, hint = findings.Error, "serve the version in the CRD: OLM waits for ever"
+		} else if s := sim.failedFor(v.Namespace, v.Name); s != nil && v.observed {
+			hint = "the InstallPlan that was to make them has failed: see Subscription " + s.Name
 		}
 		say(findings.Rule{ID: string(v.reason)}, level, "spec",
 			strings.Join(slices.Concat([]string{v.message}, sim.requirements(v).unmet, sim.missingServices(v)), "; "),
@@ -462,8 +464,11 @@ func (sim *simulation) judgeSubscriptions() {
 				"namespace "+s.Namespace+" has no OperatorGroup: OLM installs nothing there",
 				"add one, or check its path too")
 		}
+		phase := sim.PlanPhase(s)
+		said := phase == v1alpha1.InstallPlanPhaseRequiresApproval || phase == v1alpha1.InstallPlanPhaseFailed &&
+			sim.PlanSays(s) != ""
 		if s.InstalledCSV != "" && s.CurrentCSV != "" && sim.inNamespace(s.Namespace, s.CurrentCSV) == nil &&
-			s.CurrentCSV != s.InstalledCSV && !judged[s] {
+			s.CurrentCSV != s.InstalledCSV && !judged[s] && !said {
 			sim.note(ruleNewer, findings.Note, s.Object, "status.currentCSV",
 				"a newer version waits: "+s.CurrentCSV+" is to follow "+s.InstalledCSV,
 				"approve its InstallPlan, or see why it fails")
