@@ -231,6 +231,7 @@ type Install struct {
 	Choice       catalog.Choice
 	Group        Group // the OperatorGroup
 	Dependency   bool  // the Subscription is that of another operator
+	Approval     bool  // somebody has to approve its InstallPlan
 
 	sub *world.Subscription
 }
@@ -239,7 +240,6 @@ type Install struct {
 type Update struct {
 	Install
 	Replaces string // the name of the ClusterServiceVersion
-	Approval bool   // somebody approves its InstallPlan
 
 	from catalog.Choice // has no Bundle if the catalog does not have it
 }
@@ -528,18 +528,20 @@ func (c *prediction) failedFor(namespace, csv string) *world.Subscription {
 // plan notes which operators OLM installs. An operator that the tree has keeps its version.
 func (r *resolution) plan(state *resolve.State, steps []resolve.Step, asking asking) {
 	var names []string
-	planned := map[string]*resolve.Planned{}
+	planned, approval := map[string]*resolve.Planned{}, map[string]bool{}
 	for i := range steps {
 		for j := range steps[i].CSVs {
 			p := &steps[i].CSVs[j]
 			names = append(names, p.Name)
-			planned[p.Name] = p
+			planned[p.Name], approval[p.Name] = p, steps[i].Approval && !r.catalogs.ApproveAll
 		}
 		names = slices.DeleteFunc(names, func(n string) bool { return slices.Contains(steps[i].Removed, n) })
 	}
 	for _, name := range names {
 		if p := planned[name]; !r.has(state, p) {
-			r.planned = append(r.planned, asking.install(state, p))
+			one := asking.install(state, p)
+			one.Approval = approval[name]
+			r.planned = append(r.planned, one)
 		}
 	}
 }

@@ -77,7 +77,7 @@ func (r *Report) Document() *document.Document {
 	for _, v := range r.CSVs {
 		name := v.Namespace + "/" + v.Name
 		if v.Subscription != "" {
-			name += " (by Subscription " + v.Subscription + ")"
+			name += " (by Subscription " + v.Subscription + r.onceApproved(v) + ")"
 		}
 		rows := [][]document.Cell{document.Cells(v.state(), "")}
 		if len(v.CopiedTo) > 0 {
@@ -99,6 +99,16 @@ func (r *Report) Document() *document.Document {
 		func(t document.Table) bool { return len(t.Rows) > 0 })
 	d.Sections = append(d.Sections, lines, tables)
 	return r.withUpgrade(r.withLimits(d))
+}
+
+// onceApproved says that a CSV is what becomes of an InstallPlan that somebody approves; "" for others.
+func (r *Report) onceApproved(v CSV) string {
+	for _, i := range r.Installs {
+		if i.Approval && i.Namespace == v.Namespace && i.Name == v.Name {
+			return ", once its InstallPlan is approved"
+		}
+	}
+	return ""
 }
 
 // short returns the names, phases and reasons of the CSVs, of which these are the rows; of many, their states.

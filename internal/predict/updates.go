@@ -37,7 +37,8 @@ func (r *resolution) updates(state *resolve.State, steps []resolve.Step, asking 
 		plan := installPlan{namespace: state.Namespace}
 		for i := range step.CSVs {
 			p := &step.CSVs[i]
-			one := Update{Install: asking.install(state, p), Approval: step.Approval}
+			one := Update{Install: asking.install(state, p)}
+			one.Approval = step.Approval
 			switch {
 			case installed[p.Name]:
 			case installed[p.Replaces] && p.Replaces != p.Name:
