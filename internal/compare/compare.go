@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -10,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/compare/change"
 	"github.com/olmgen/olmgen/internal/compare/crds"
 	"github.com/olmgen/olmgen/internal/compare/internal/fields"
@@ -44,6 +46,8 @@ type Options struct {
 	Unread []string
 	// Said is what OLM's resolver says of the newer state, and not of the older one.
 	Said []findings.Finding
+	// Standing is what it says of both.
+	Standing []findings.Finding
 	// Phases reports that Said has what becomes of the ClusterServiceVersions of the newer state.
 	Phases bool
 	// Approval says that somebody approves the InstallPlan.
@@ -110,7 +114,8 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	r.Before, r.Charts, r.Ignored = o.Before, o.Charts, o.Ignored
 	r.OLM = slices.Concat(unresolved(r.Unresolved), resolverConsequences(o.Said), r.OLM)
 	slices.SortStableFunc(r.OLM, func(a, b Consequence) int { return a.Severity.Rank() - b.Severity.Rank() })
-	r.Notes = append([]string{}, lists.Unique(slices.Concat(old.Permissions.Notes, now.Permissions.Notes))...)
+	r.Notes = append([]string{}, lists.Unique(slices.Concat(old.Permissions.Notes, now.Permissions.Notes,
+		standing(o.Standing)))...)
 	r.Unread = append([]string{}, slices.Concat(old.Permissions.Unread, now.Permissions.Unread, o.Unread)...)
 	r.Workloads, r.Identity = append([]change.Change{}, r.Workloads...), append([]change.Change{}, r.Identity...)
 	r.Permissions, r.Users = append([]permissions.Item{}, r.Permissions...), append([]permissions.Item{}, r.Users...)
@@ -121,6 +126,19 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	r.Summary, r.Verdict = r.answers(), r.verdict(pairs)
 	r.Operators = r.operators(pairs, now)
 	return r, nil
+}
+
+// standing returns a note about the errors of both states, of which nothing else is said.
+func standing(list []findings.Finding) []string {
+	errors := lists.Filter(list, func(f findings.Finding) bool { return f.Level == findings.Error })
+	if len(errors) == 0 {
+		return nil
+	}
+	more := ""
+	if n := len(errors) - 1; n > 0 {
+		more = fmt.Sprintf(", and %d more", n)
+	}
+	return []string{"before and after, there is an error: " + text.Shorten(errors[0].Object+": "+errors[0].Message, 150) + more}
 }
 
 // Differ reports whether two states of an object differ in more than what no report names. The error is about an object

@@ -30,8 +30,9 @@ var outcomes = []findings.Rule{ruleSeveralGroups, ruleNoGroup, ruleAccount, rule
 func Outcomes() []findings.Rule { return slices.Concat(reasons(), resolve.Rules(), outcomes) }
 
 // Changes returns what becomes of a cluster after a change, and did not become of it before: what OLM says, operators
-// that work again, what stays of those that nobody asks for any more, and updates that nobody approves any more.
-func Changes(before, after *Report) (list []findings.Finding) {
+// that work again, what stays of those that nobody asks for any more, and updates that nobody approves any more. standing
+// is what OLM says of both.
+func Changes(before, after *Report) (list, standing []findings.Finding) {
 	rules := lists.Set(Outcomes(), func(r findings.Rule) string { return r.ID })
 	released := unversioned(before, after)
 	outcome := func(f findings.Finding) [3]string {
@@ -39,7 +40,11 @@ func Changes(before, after *Report) (list []findings.Finding) {
 	}
 	said := lists.Set(before.Findings, outcome)
 	for _, f := range after.Findings {
-		if rules[f.Rule] && (f.Level != findings.Note || f.Rule == ruleIgnoredField.ID) && !said[outcome(f)] {
+		switch {
+		case !rules[f.Rule] || f.Level == findings.Note && f.Rule != ruleIgnoredField.ID:
+		case said[outcome(f)]:
+			standing = append(standing, f)
+		default:
 			namespace, _, _ := strings.Cut(strings.TrimPrefix(f.Object, v1alpha1.ClusterServiceVersionKind+" "), "/")
 			if g := before.GroupOf(namespace); f.Rule == string(v1alpha1.CSVReasonNoOperatorGroup) && g.File != "" {
 				f.File, f.Line = g.File, g.Line // the cause
@@ -57,7 +62,7 @@ func Changes(before, after *Report) (list []findings.Finding) {
 				Message: fmt.Sprintf("it would now succeed; before, it is %s (%s)", old.Phase, old.Reason)})
 		}
 	}
-	return slices.Concat(list, orphaned(before, after), unattended(before, after))
+	return slices.Concat(list, orphaned(before, after), unattended(before, after)), standing
 }
 
 // unattended returns the Subscriptions whose InstallPlans waited for approval, and wait no more: one that is Manual has

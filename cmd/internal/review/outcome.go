@@ -150,14 +150,14 @@ func readByOLM(o *manifest.Object) bool {
 func (s *Subject) follow(ctx context.Context, base *outcome, carried []Planned) (plan []Planned, err error) {
 	h := s.outcome
 	control := base.report
-	s.said = predict.Changes(control, h.report)
+	s.said, s.standing = predict.Changes(control, h.report)
 	if len(s.said) > 0 || len(h.report.Updates) > 0 {
 		// the older state once more on its own outcome: what OLM does without a change of Git
 		again, _ := base.over(ctx, base)
 		if control, err = base.options.check(ctx, again); err != nil {
 			return nil, err
 		}
-		s.said = predict.Changes(control, h.report)
+		s.said, s.standing = predict.Changes(control, h.report)
 	}
 	s.deleted = predict.DeletedCRDs(control, h.report)
 	s.said = append(s.said, predict.Unserved(control, h.report, h.tree.Objects)...)

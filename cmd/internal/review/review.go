@@ -43,13 +43,15 @@ type Subject struct {
 	waits   bool               // somebody approves what OLM installs
 	outcome *outcome           // of a tree
 	said    []findings.Finding // what the resolver says of it and not of the older one
-	deleted []string           // the names of CRDs that go with what owns them, and that it may have again
-	parts   []Installed        // what the objects of a tree stand for
-	tree    *Subject           // the same without them
-	remarks []remark           // notes
-	about   []string           // the keys of those that are said in a comparison
-	opened  []*config.Opened
-	locate  func(o *manifest.Object, field string) (file string, line int)
+
+	standing []findings.Finding // what OLM says of both
+	deleted  []string           // the names of CRDs that go with what owns them, and that it may have again
+	parts    []Installed        // what the objects of a tree stand for
+	tree     *Subject           // the same without them
+	remarks  []remark           // notes
+	about    []string           // the keys of those that are said in a comparison
+	opened   []*config.Opened
+	locate   func(o *manifest.Object, field string) (file string, line int)
 }
 
 // remark is a note. Those about the same have the same key, wherever they stand.
@@ -167,6 +169,7 @@ func Compare(ctx context.Context, old, new *Subject, names [2]string, o compare.
 	if err != nil {
 		return nil, err
 	}
+	o.Standing = new.standing
 	if o.Said = slices.Concat(o.Said, new.said, refused); len(new.applied) > 0 && len(new.applied) == len(new.All) {
 		o.API = nil // it has been asked about all that OLM would make
 	}
