@@ -1,6 +1,7 @@
 package adopt
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -238,7 +239,13 @@ const byHand, newForm = "edited by hand, or by another controller", "the new for
 
 // owner returns the CSV of a Deployment; nil if the dump has none.
 func (v *verifier) owner(deployment *dump.Object) *dump.Object {
-	return v.Dump.Get(v1alpha1.ClusterServiceVersionKind, deployment.Namespace, deployment.Labels[olm.LabelOwner])
+	name := deployment.Labels[olm.LabelOwner]
+	for _, o := range deployment.Owners {
+		if o.Kind == v1alpha1.ClusterServiceVersionKind {
+			name = cmp.Or(name, o.Name)
+		}
+	}
+	return v.Dump.Get(v1alpha1.ClusterServiceVersionKind, deployment.Namespace, name)
 }
 
 // csvDiffers reports whether the owner of a Deployment is not the rendered one.

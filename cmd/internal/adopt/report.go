@@ -139,8 +139,11 @@ func (c *Compared) findings() (list []findings.Finding) {
 // oneSided returns the finding about an object that is on one side only.
 func (c *Compared) oneSided() findings.Finding {
 	switch {
-	case c.unknown:
+	case c.unknown, c.Reason == bare:
 		level := findings.Note
+		if c.Reason == bare {
+			level = findings.Warning
+		}
 		if c.object.Kind == "Deployment" || slices.Contains(rbacKinds, c.object.Kind) {
 			level = findings.Error
 		}
@@ -218,7 +221,7 @@ func (v *Verification) short(list []findings.Finding) *document.Document {
 	remark("restarts", valuesOf(list, restartRule, object))
 	remark("loses a right", valuesOf(list, rightRule, object))
 	remark("refused", slices.Concat(valuesOf(list, "immutable", object), valuesOf(list, "no-namespace", object)))
-	remark("created", v.named(func(c Compared) bool { return c.Verdict == RenderedOnly }))
+	remark("created", v.named(func(c Compared) bool { return c.Verdict == RenderedOnly && c.Reason != bare }))
 	remark("changed", v.named(func(c Compared) bool { return c.Verdict == Differs }))
 	remark("only in the cluster", v.named(func(c Compared) bool { return c.Verdict == ClusterOnly }))
 	remark("fields only in the cluster", valuesOf(list, "left-in-cluster",

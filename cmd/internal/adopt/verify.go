@@ -300,6 +300,8 @@ func groupSelectors(configuration map[string]any) any {
 	return out
 }
 
+const bare = "the cluster has one on which OLM has left no mark, and it is not compared: applying changes it"
+
 func (v *verifier) onlyRendered(o normalize.Object) Compared {
 	apiVersion, _ := o["apiVersion"].(string)
 	kind, labels := o.Kind(), normalize.At(o, "metadata", "labels")
@@ -313,6 +315,8 @@ func (v *verifier) onlyRendered(o normalize.Object) Compared {
 	switch {
 	case v.lacks(object.Namespace) && v.rendered[namespace] == nil:
 		c.Reason, c.refused = "the cluster has no namespace "+object.Namespace+": the API server refuses it", true
+	case v.Dump.HasBare(object):
+		c.Reason = bare
 	case kind == "Secret":
 		c.Reason, c.unknown = "Secrets are not read, so it is not known", true
 	case !slices.ContainsFunc(dump.Kinds, func(k dump.Kind) bool { return k.Kind == kind }) && !v.Dump.Has(kind):

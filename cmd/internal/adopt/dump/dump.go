@@ -34,12 +34,16 @@ type Dump struct {
 	Dropped int       // objects of other kinds, and those that are not OLM's
 
 	byKey map[string]*Object
+	bare  map[string]bool // keys of those that were dropped because OLM has left no mark on them
 	seen  map[string]bool // kinds of which the dump has an object, kept or not, or a List
 	paths []string
 }
 
 // Has reports whether the dump has an object of a kind, kept or not, or the API server's List of it.
 func (d *Dump) Has(kind string) bool { return d.seen[kind] }
+
+// HasBare reports whether the cluster has an object of a name without a mark of OLM: nothing of it is kept.
+func (d *Dump) HasBare(o *Object) bool { return d.bare[o.Key()] }
 
 // Get returns an object by its kind, namespace and name; nil if the dump has none.
 func (d *Dump) Get(kind, namespace, name string) *Object {
@@ -109,8 +113,8 @@ func read(ctx context.Context, paths []string, stdin io.Reader, kept []Kind) (*D
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{store: store{}, byKey: map[string]*Object{}, kept: kept, kinds: map[string]bool{},
-		largest: budget.Of(budget.DumpObject).Bytes, most: budget.Of(budget.Dump)}
+	r := &reader{store: store{}, byKey: map[string]*Object{}, bare: map[string]bool{}, kept: kept,
+		kinds: map[string]bool{}, largest: budget.Of(budget.DumpObject).Bytes, most: budget.Of(budget.Dump)}
 	for _, f := range files {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -119,7 +123,7 @@ func read(ctx context.Context, paths []string, stdin io.Reader, kept []Kind) (*D
 			return nil, err
 		}
 	}
-	d := &Dump{Secrets: r.secrets, Dropped: r.dropped, byKey: r.byKey, seen: r.kinds, paths: paths}
+	d := &Dump{Secrets: r.secrets, Dropped: r.dropped, byKey: r.byKey, bare: r.bare, seen: r.kinds, paths: paths}
 	d.Objects = slices.SortedFunc(maps.Values(r.byKey), func(a, b *Object) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
@@ -137,6 +141,7 @@ func noObjects(file string) error {
 type reader struct {
 	store   store
 	byKey   map[string]*Object
+	bare    map[string]bool // see Dump
 	kept    []Kind
 	kinds   map[string]bool // that a dump may have, of which there was an object or a List
 	cluster *Object         // the namespace kube-system, whose UID is that of the cluster
@@ -411,7 +416,7 @@ func (s store) object(value map[string]any, kind Kind, file string, line int) (*
 	case o.Name == "":
 		return nil, false, fmt.Errorf("%s without metadata.name", kind.Kind)
 	case kind.marked && !o.marked():
-		return nil, false, nil
+		return o, false, nil
 	}
 	body := maps.Clone(value)
 	delete(body, "metadata")

@@ -249,6 +249,7 @@ func (r *reader) value(s *source, fields map[string]any, line int) error {
 	}
 	if !keep {
 		r.dropped++
+		r.bare[o.Key()] = true
 		return nil
 	}
 	return r.add(o)
