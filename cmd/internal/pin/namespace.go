@@ -354,7 +354,10 @@ func (n *Namespace) nextFrom(p Package, from string) string {
 			next = append(next, e.Name)
 		}
 	}
-	if len(next) == 0 {
+	switch {
+	case len(next) == 0 && source.Bundle(from) == nil:
+		return "the catalog has no " + from + ": pass the content that still has it"
+	case len(next) == 0:
 		return fmt.Sprintf("nothing in channel %s updates %s: if no cluster has it, forget it in the same run that "+
 			"upgrades the package", ch.Name, from)
 	}
