@@ -66,6 +66,13 @@ func KindOf(group, name string) (Kind, bool) {
 // Kinds returns the known kinds of an API group, with the resources that only rules have.
 func Kinds(group string) []Kind { return slices.Clip(kinds().groups[group]) }
 
+// GroupsWith returns the known API groups that have a resource.
+func GroupsWith(plural string) []string {
+	return lists.Filter(lists.Keys(kinds().groups), func(group string) bool {
+		return slices.ContainsFunc(kinds().groups[group], func(k Kind) bool { return k.Plural == plural })
+	})
+}
+
 // NamespacedResource reports whether a resource, which a rule of RBAC names by its plural, is namespaced, and whether
 // that is known. A resource of a known group that is not in the table, such as one of an old version, is namespaced,
 // unless nothing of the group is.

@@ -295,10 +295,10 @@ func AskedInNamespace(group, resource, verb string) bool {
 	return len(verbs) > 0 && (verb == rbac.All || slices.Contains(verbs, verb))
 }
 
-// vain reports whether an atom matches no request anywhere. Only the resources "*" and "*/SUBRESOURCE" stand for
+// Vain reports whether an atom matches no request anywhere. Only the resources "*" and "*/SUBRESOURCE" stand for
 // others (Kubernetes: pkg/apis/rbac/v1/evaluation_helpers.go), groups and resources have no capitals, and only roles
 // such names.
-func vain(a rbac.Atom) bool {
+func Vain(a rbac.Atom) bool {
 	resource, sub, _ := strings.Cut(a.Resource, "/")
 	return !a.IsURL && (sub == rbac.All || resource != strings.ToLower(resource) ||
 		a.Group != strings.ToLower(a.Group) || a.Named && a.Name == rbac.All && a.Group != groupRBAC)
@@ -307,7 +307,7 @@ func vain(a rbac.Atom) bool {
 // RiskOf returns the first risk that an atom is part of at a place.
 func (s Scopes) RiskOf(a rbac.Atom, place string) Risk {
 	switch {
-	case vain(a), s.withoutEffect(a, place):
+	case Vain(a), s.withoutEffect(a, place):
 		return NoEffect
 	case a.IsURL || harmless(a):
 		return Other

@@ -90,20 +90,24 @@ func inVain(b *bundle.Bundle) (list []Finding, err error) {
 }
 
 // specialVerbs are those that Kubernetes asks about beside rbac.Verbs.
-var specialVerbs = []string{"use", "bind", "escalate", "impersonate", "approve", "sign", "attest"}
+var specialVerbs = []string{"use", "bind", "escalate", "impersonate", "approve", "sign", "attest", "proxy"}
 
-// slips reports words of rules that nothing in a cluster has: a group with a version or called core, a kind in place
-// of its resource, a verb that is nearly one of Kubernetes'.
+// slips reports words of rules that nothing in a cluster has: a group with a version or called core, a resource that
+// its group does not have, such as a kind in its place, a verb that no API has, and a name *.
 func slips(b *bundle.Bundle) (list []Finding, err error) {
 	own := slices.Collect(maps.Values(olm.DefinedKinds(b.Shipped())))
 	look := func(o *manifest.Object, at string, rules []rbacv1.PolicyRule) {
 		for k, r := range rules {
 			for field, words := range map[string][]string{"apiGroups": r.APIGroups, "resources": r.Resources,
-				"verbs": r.Verbs} {
+				"verbs": r.Verbs, "resourceNames": r.ResourceNames} {
 				for i, word := range words {
 					if tip := slip(r, field, word, own); tip != "" {
-						e := o.Errorf(fmt.Sprintf("%srules[%d].%s[%d]", at, k, field, i), "nothing in a cluster has "+
-							"%q: the rule grants nothing of it", word)
+						who := "nothing in a cluster has"
+						if field == "resources" {
+							who = "no API group of the rule has"
+						}
+						e := o.Errorf(fmt.Sprintf("%srules[%d].%s[%d]", at, k, field, i),
+							"%s %q: the rule grants nothing of it", who, word)
 						list = append(list, finding(ruleSlip, findings.Warning, e.With(tip)))
 					}
 				}
@@ -131,11 +135,19 @@ func slips(b *bundle.Bundle) (list []Finding, err error) {
 
 // slip returns what a word of a rule was meant to be, if nothing has it as it is; "" if something may.
 func slip(r rbacv1.PolicyRule, field, word string, own []olm.Kind) string {
+	foreign := len(r.NonResourceURLs) > 0 ||
+		slices.ContainsFunc(r.APIGroups, func(group string) bool { return !olm.BuiltinGroup(group) })
 	switch meant, _, versioned := strings.Cut(word, "/"); {
-	case word == rbac.All:
+	case field == "resourceNames" && word == rbac.All && !slices.Contains(r.APIGroups, rbacv1.GroupName):
+		return "leave resourceNames out, and the rule is for all"
+	case field == "resourceNames" || word == rbac.All:
 	case field == "verbs":
 		known := slices.Concat(rbac.Verbs, specialVerbs)
-		if !slices.Contains(known, word) && (len(word) > 4 || slices.Contains(known, strings.ToLower(word))) {
+		switch {
+		case slices.Contains(known, word) || strings.ContainsAny(word, "-:"): // such as impersonate-on:user-info:list
+		case !foreign:
+			return text.Unknown("verb", word, rbac.Verbs).Hint()
+		case len(word) > 4 || slices.Contains(known, strings.ToLower(word)):
 			return text.DidYouMean(word, known)
 		}
 	case field == "apiGroups" && (versioned || meant == "core" || meant == "v1"):
@@ -144,23 +156,34 @@ func slip(r rbacv1.PolicyRule, field, word string, own []olm.Kind) string {
 		}
 		return fmt.Sprintf("did you mean %q?", meant)
 	case field == "resources":
-		return kindMeant(r.APIGroups, meant, own)
+		tip := resourceMeant(r.APIGroups, meant, foreign, own)
+		if tip == "" && danger.Vain(rbac.Atom{Resource: word}) {
+			return "write resources in small letters, and name each subresource"
+		}
+		return tip
 	}
 	return ""
 }
 
-// kindMeant returns the resource of a kind that is named in its place. What other groups have is not known.
-func kindMeant(groups []string, name string, own []olm.Kind) (tip string) {
+// resourceMeant returns the resource that a name was meant to be which none of the groups has. Of foreign groups, not
+// all resources are known: only a kind in place of its resource is found.
+func resourceMeant(groups []string, name string, foreign bool, own []olm.Kind) (tip string) {
+	var all []string
 	for _, group := range groups {
 		kinds := append(olm.Kinds(group), lists.Filter(own, func(k olm.Kind) bool { return k.Group == group })...)
 		if len(kinds) == 0 || slices.ContainsFunc(kinds, func(k olm.Kind) bool { return k.Plural == name }) {
 			return ""
 		}
 		for _, k := range kinds {
-			if strings.EqualFold(k.Name, name) {
+			if all = append(all, k.Plural); strings.EqualFold(k.Name, name) {
 				tip = fmt.Sprintf("did you mean %s?", k.Plural)
 			}
 		}
+	}
+	if other := olm.GroupsWith(name); tip == "" && !foreign && len(other) > 0 {
+		return fmt.Sprintf("%s is of the API groups %q", name, other)
+	} else if tip == "" && !foreign {
+		return text.DidYouMean(name, all)
 	}
 	return tip
 }
