@@ -21,6 +21,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/decoded"
 	"github.com/olmgen/olmgen/internal/base/parallel"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/base/yamltext"
 	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -420,6 +421,7 @@ func (r *reader) metadataAnnotations(d *manifest.Document, v any) error {
 		case nil:
 		default:
 			r.bundle.Annotations[k] = manifest.Scalar(x)
+			r.warnUnquoted(d, `annotations["`+k+`"]`, x, "annotations", k)
 		}
 	}
 	return nil
@@ -459,9 +461,22 @@ func (r *reader) properties(d *manifest.Document, field string, v any, to *[]Pro
 			return d.Errorf(fmt.Sprintf("%s[%d].value", field, i), "%v", err)
 		}
 		at := d.Errorf(fmt.Sprintf("%s[%d]", field, i), "")
+		r.warnUnquoted(d, fmt.Sprintf("%s[%d].value", field, i), m["value"], field, fmt.Sprint(i), "value")
 		*to = append(*to, Property{Type: t, Value: b, File: at.File, Line: at.Line})
 	}
 	return nil
+}
+
+// warnUnquoted warns of a number that is read as another text than is written, as 4.20 is read as 4.2.
+func (r *reader) warnUnquoted(d *manifest.Document, field string, read any, path ...string) {
+	n, err := d.Nodes()
+	for _, key := range path {
+		n = yamltext.Child(n, key)
+	}
+	if err == nil && n != nil && n.ShortTag() == "!!float" && n.Value != manifest.Scalar(read) {
+		e := d.Errorf(field, "%s without quotes is read as %s", n.Value, manifest.Scalar(read))
+		r.warn(WarnProperty, e.With(fmt.Sprintf("write %q", n.Value)))
+	}
 }
 
 func (r *reader) dispatch() error {

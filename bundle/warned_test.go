@@ -37,6 +37,11 @@ func TestWarned(t *testing.T) {
 		{"property without a type", put("metadata/properties.yaml", "properties:\n- type: a\n  value: b\n- value: c\n- type: d\n"), []string{
 			WarnProperty + ": metadata/properties.yaml:4: properties[1]: needs a type and a value: left out",
 			WarnProperty + ": metadata/properties.yaml:5: properties[2]: needs a type and a value: left out"}},
+		{"numbers without quotes", all(
+			put("metadata/properties.yaml", "properties:\n- {type: a, value: 4.20}\n- {type: b, value: 4.5}\n- {type: c, value: yes}\n- {type: d, value: '4.20'}\n"),
+			replace(annotationsFile, "annotations:\n", "annotations:\n  a: 1.10\n  b: 1.5\n  c: 'on'\n  d: 010\n  e: on\n")), []string{
+			WarnProperty + `: metadata/annotations.yaml:2: annotations["a"]: 1.10 without quotes is read as 1.1`,
+			WarnProperty + ": metadata/properties.yaml:2: properties[0].value: 4.20 without quotes is read as 4.2"}},
 		{"misspelled dependencies", put("metadata/dependencies.yaml", "dependancies:\n- type: a\n  value: b\n"), []string{
 			WarnUnknownField + ": metadata/dependencies.yaml:1: dependancies: no key of a bundle's metadata (did you mean dependencies?): left out, as OLM does"}},
 		{"dependencies that are not YAML", put("metadata/dependencies.yaml", "dependencies:\n- type: a\n type: b\n"), []string{

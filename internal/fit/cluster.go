@@ -12,9 +12,11 @@ import (
 	"github.com/blang/semver/v4"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate/olmv1"
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
@@ -66,16 +68,35 @@ func (q *question) openShift() {
 	}
 	newest, err := q.MaxOpenShift()
 	if err != nil {
-		q.add(RuleOpenShift, level, "", fmt.Sprintf("the operator %s: %v", holds, err), "")
+		q.maxOpenShift(level, fmt.Sprintf("the operator %s: %v", holds, err), "")
 		return
 	}
 	if newest == "" {
 		return
 	}
 	if v, err := semver.ParseTolerant(newest); err == nil && q.OpenShift.Newer(v) {
-		q.add(RuleOpenShift, level, "", fmt.Sprintf("the operator %s: its %s is %s", holds, olm.PropertyMaxOpenShift,
+		q.maxOpenShift(level, fmt.Sprintf("the operator %s: its %s is %s", holds, olm.PropertyMaxOpenShift,
 			newest), "update the operator before the cluster")
 	}
+}
+
+// maxOpenShift adds a finding where the property stands.
+func (q *question) maxOpenShift(level findings.Severity, message, hint string) {
+	q.add(RuleOpenShift, level, "", message, hint)
+	at := lists.Find(q.Properties, func(p bundle.Property) bool { return p.Type == olm.PropertyMaxOpenShift })
+	if f := &q.list[len(q.list)-1]; at.File != "" {
+		f.File, f.Line = at.File, at.Line
+	}
+}
+
+// Unread returns a finding if OLM cannot read the newest release of OpenShift that an operator allows.
+func Unread(o Operator) []findings.Finding {
+	q := &question{Operator: o}
+	if _, err := o.MaxOpenShift(); err != nil {
+		q.maxOpenShift(findings.Warning, fmt.Sprintf("OLM holds back each upgrade of OpenShift: %v", err), "")
+		q.list[0].Object = ""
+	}
+	return q.list
 }
 
 // Lost returns the properties that guard a cluster, and that nobody reads in a form without OLM.
@@ -85,7 +106,7 @@ func Lost(o Operator, form string) []findings.Finding {
 	if newest == "" && err == nil {
 		return nil
 	}
-	q.add(RuleOpenShift, findings.Warning, "", fmt.Sprintf("nobody reads the property %s %s of %s: nothing holds back "+
+	q.maxOpenShift(findings.Warning, fmt.Sprintf("nobody reads the property %s %s of %s: nothing holds back "+
 		"the upgrade of OpenShift to a newer release", olm.PropertyMaxOpenShift, cmp.Or(newest, "(broken)"), form),
 		"look at it before the cluster is upgraded, or install the operator by OLM")
 	return q.list

@@ -48,32 +48,18 @@ func schemaFindings(b *bundle.Bundle, known []Finding) (list []Finding) {
 	return list
 }
 
-// dependencyDocument returns the first document of the metadata directory with dependencies, or nil.
-func dependencyDocument(fsys fs.FS) *manifest.Document {
-	names, err := fs.Glob(fsys, "metadata/*")
+// dependencyDocument returns the first document of a file with dependencies, or nil.
+func dependencyDocument(fsys fs.FS, file string) *manifest.Document {
+	data, err := fs.ReadFile(fsys, file)
 	if err != nil {
 		return nil
 	}
-	for _, name := range names {
-		if ext := path.Ext(name); !slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(ext)) {
-			continue
-		}
-		data, err := fs.ReadFile(fsys, name)
-		if err != nil {
-			continue
-		}
-		docs, err := manifest.ReadFile(name, data, manifest.Limits{})
-		if err != nil {
-			continue
-		}
-		for _, d := range docs {
-			v, err := d.Value()
-			if m, _ := v.(map[string]any); err == nil && m["dependencies"] != nil {
-				return d
-			}
-		}
-	}
-	return nil
+	docs, _ := manifest.ReadFile(file, data, manifest.Limits{}) // it was read before
+	return lists.Find(docs, func(d *manifest.Document) bool {
+		v, _ := d.Value()
+		m, _ := v.(map[string]any)
+		return m["dependencies"] != nil
+	})
 }
 
 // channelFindings checks the channels of the annotations (operator-registry: pkg/lib/bundle/validate.go,
@@ -103,7 +89,6 @@ func channelFindings(b *bundle.Bundle) (list []Finding) {
 // dependencyFindings checks the entries of dependencies.yaml (operator-registry: pkg/registry/types.go, the Validate
 // methods; OLM knows the types of docs/concepts/olm-architecture/dependency-resolution).
 func dependencyFindings(fsys fs.FS, b *bundle.Bundle) (list []Finding) {
-	doc := dependencyDocument(fsys)
 	for i, d := range b.Dependencies {
 		field, tip, msg := checkDependency(d)
 		if msg == "" {
@@ -111,7 +96,7 @@ func dependencyFindings(fsys fs.FS, b *bundle.Bundle) (list []Finding) {
 		}
 		at := fmt.Sprintf("dependencies[%d].%s", i, field)
 		e := &manifest.Error{Field: at, Msg: msg}
-		if doc != nil {
+		if doc := dependencyDocument(fsys, d.File); doc != nil {
 			e = doc.Errorf(at, "%s", msg)
 		}
 		list = append(list, finding(ruleDependencies, findings.Error, e.With(tip)))

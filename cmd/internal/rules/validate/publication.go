@@ -83,18 +83,17 @@ func placeOf(src *source.Source) (p place) {
 // publication returns what the pipelines of catalogs refuse or warn of. Without a set of rules it names the pipelines
 // that refuse a NetworkPolicy.
 func publication(src *source.Source, b *bundle.Bundle, catalogs []string) []Finding {
-	p := &publisher{b: b}
+	p := &publisher{b: b, place: placeOf(src)}
+	p.openShiftVersions(slices.Contains(catalogs, Community))
 	if len(catalogs) == 0 {
 		p.networkPolicies(findings.Note)
 		return p.list
 	}
-	p.place = placeOf(src)
 	p.networkPolicies(findings.Error)
 	p.names()
 	p.version()
 	if slices.Contains(catalogs, Community) {
 		p.requiredFields()
-		p.openShiftVersions()
 	}
 	if slices.Contains(catalogs, Certified) {
 		p.prunedGraph()
@@ -247,16 +246,21 @@ func (p *publisher) requiredFields() {
 // (community/bundle.py, OCP_TO_K8S).
 var kubernetesOf = []uint64{1: 13, 14, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30}
 
-// openShiftVersions asks what check_api_version_constraints does (community/bundle.py). It is not asked of an operator
-// with file-based catalogs, which a bundle alone does not say.
-func (p *publisher) openShiftVersions() {
+// openShiftVersions asks whether the releases can be read, and for the community what check_api_version_constraints
+// does (community/bundle.py). That is not asked of an operator with file-based catalogs, which a bundle alone does not
+// say.
+func (p *publisher) openShiftVersions(community bool) {
 	least, said := p.b.CSV.Spec.MinKubeVersion, p.b.Annotations[olm.AnnotationOpenShiftVersions]
-	if least == "" || p.place.fbc {
-		return
-	}
 	level := findings.Error
-	if p.place.operator == "" {
+	if p.place.operator == "" || !community {
 		level = findings.Warning
+	}
+	first, last, err := olm.OpenShiftCatalogs(said)
+	if err != nil {
+		p.addAnnotation(ruleCatalogKube, level, olm.AnnotationOpenShiftVersions, "%v", err)
+	}
+	if err != nil || !community || least == "" || p.place.fbc {
+		return
 	}
 	want, err := semver.ParseTolerant(least)
 	want.Pre = nil // the pipeline compares without it
@@ -264,15 +268,9 @@ func (p *publisher) openShiftVersions() {
 		p.add(ruleCatalogKube, level, "spec.minKubeVersion", "%q is no version: %v", least, err)
 		return
 	}
-	first, last, err := olm.OpenShiftCatalogs(said)
-	switch {
-	case said == "":
+	if said == "" {
 		p.add(ruleCatalogKube, level, "spec.minKubeVersion", "it is %s, and the annotation %s does not say for "+
 			"which releases of OpenShift the bundle is", least, olm.AnnotationOpenShiftVersions)
-		return
-	case err != nil:
-		p.addAnnotation(ruleCatalogKube, level, olm.AnnotationOpenShiftVersions, "%q names no releases: %v", said,
-			err)
 		return
 	}
 	var older []string

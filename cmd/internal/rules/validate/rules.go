@@ -75,8 +75,8 @@ var rules = []findings.Rule{
 	{ID: ruleCatalogVersion, Text: "the version is one of semver.org, without v"},
 	{ID: ruleCatalogFields, Text: "community: the fields that the catalog wants of a CSV",
 		Help: "Those that the pipeline only warns of are warnings." + fromPipelines + "community/bundle.py."},
-	{ID: ruleCatalogKube, Text: "community: the releases of OpenShift serve minKubeVersion",
-		Help: "It is not asked of operators with file-based catalogs: outside of operators/NAME/VERSION it is a " +
+	{ID: ruleCatalogKube, Text: "com.redhat.openshift.versions names releases; community: they serve minKubeVersion",
+		Help: "The latter is not asked of operators with file-based catalogs: outside of operators/NAME/VERSION it is a " +
 			"warning. The pipeline knows releases to 4.17." + fromPipelines + "community/bundle.py."},
 	{ID: ruleCatalogPruned, Text: "certified: olm.skipRange without replaces takes other bundles out of a channel",
 		Help: "The pipeline warns." + fromPipelines + "isv/bundle.py."},
@@ -86,7 +86,8 @@ var rules = []findings.Rule{
 		Help: "Both checks are optional there." + fromPreflight + "related_images.go, restricted_network_aware.go."},
 	{ID: bundle.WarnOldAPI, Text: "an API version that current clusters do not serve"},
 	{ID: bundle.WarnOldCRD, Text: "a CustomResourceDefinition of v1beta1, which current clusters do not serve"},
-	{ID: bundle.WarnProperty, Text: "an entry of properties.yaml without type or value: OLM leaves it out"},
+	{ID: bundle.WarnProperty, Text: "an entry of properties.yaml without type or value, which OLM leaves out, or a number " +
+		"for a text"},
 	{ID: bundle.WarnSelector, Text: "a Deployment with a selector that the API server refuses"},
 	{ID: bundle.WarnSeveralDocuments, Text: "a file has several documents; OLM reads only the first"},
 	{ID: bundle.WarnShadowed, Text: "a shipped object has the name of a generated one"},

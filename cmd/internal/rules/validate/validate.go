@@ -110,6 +110,9 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 	refused := refusals(src, b, o)
 	list = slices.Concat(list, fieldFindings(b), refused)
 	operator := operatorOf(b)
+	if o.Cluster.OpenShift == nil {
+		list = append(list, fit.Unread(operator)...)
+	}
 	list = slices.Concat(list, dependencyFindings(src.FS, b), ownedVersions(b), cutOff(b),
 		publication(src, b, o.Catalogs), fit.Conversions(operator), fit.NotServed(operator), storedWithout(ctx, b),
 		webhooks(b))
