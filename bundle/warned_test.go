@@ -45,7 +45,7 @@ func TestWarned(t *testing.T) {
 		{"misspelled dependencies", put("metadata/dependencies.yaml", "dependancies:\n- type: a\n  value: b\n"), []string{
 			WarnUnknownField + ": metadata/dependencies.yaml:1: dependancies: no key of a bundle's metadata (did you mean dependencies?): left out, as OLM does"}},
 		{"dependencies that are not YAML", put("metadata/dependencies.yaml", "dependencies:\n- type: a\n type: b\n"), []string{
-			WarnUnreadMetadata + ": metadata/dependencies.yaml:2: left out: not YAML: did not find expected key"}},
+			WarnUnreadMetadata + ": metadata/dependencies.yaml:3: left out: not YAML: did not find expected key"}},
 		{"one object twice", put("manifests/z.yaml", strings.Replace(goodService, "name: metrics", "name: metrics\n  namespace: x", 1)), []string{
 			WarnReplacedObject + ": " + serviceFile + ":4: metadata.name: left out: manifests/z.yaml:1 has a Service of the same name with other content, and the last one counts"}},
 		{"equal objects", put("manifests/z.yaml", "# again\n"+goodService), nil},

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sort"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"unicode/utf8"
@@ -257,6 +259,13 @@ func (d *Document) syntaxError(err error) error {
 	if m := yamlErrorLine().FindStringSubmatch(msg); m != nil {
 		line, _ = strconv.Atoi(m[1])
 		msg = msg[len(m[0]):]
+	}
+	if msg == "did not find expected key" || msg == "did not find expected '-' indicator" { // line is of the block
+		lines := bytes.SplitAfter(d.Raw, []byte("\n"))
+		line = 1 + sort.Search(len(lines)-1, func(i int) bool { // the first that ends in it
+			err := yaml.Unmarshal(bytes.Join(lines[:i+1], nil), new(yaml.Node))
+			return err != nil && strings.HasSuffix(err.Error(), msg)
+		})
 	}
 	if m := unknownAnchor().FindStringSubmatch(msg); m != nil {
 		before, _, _ := bytes.Cut(d.Raw, []byte("*"+m[1]))
