@@ -469,6 +469,11 @@ func (r *reader) properties(d *manifest.Document, field string, v any, to *[]Pro
 
 // warnUnquoted warns of a number that is read as another text than is written, as 4.20 is read as 4.2.
 func (r *reader) warnUnquoted(d *manifest.Document, field string, read any, path ...string) {
+	switch read.(type) {
+	case float64, json.Number:
+	default:
+		return
+	}
 	n, err := d.Nodes()
 	for _, key := range path {
 		n = yamltext.Child(n, key)

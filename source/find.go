@@ -193,6 +193,10 @@ func checkDir(dir string) error {
 	if err != nil {
 		return err
 	}
+	if exists(filepath.Join(dir, "olmgen.lock")) { // output.LockName
+		return hint(fmt.Errorf("%s: olmgen rendered this directory: it is not a bundle", dir),
+			"give the bundle that it was rendered from")
+	}
 	var chart, kustomization, objects bool
 	var config string
 	var nested *versionsError
