@@ -121,7 +121,7 @@ const (
 	WarnNotAnObject      = "not-an-object"      // a document without kind
 	WarnOldAPI           = "old-api"            // an API version that current clusters do not serve
 	WarnOldCRD           = "old-crd"            // a v1beta1 CRD
-	WarnProperty         = "property"           // an entry of properties.yaml without type or value, or a number that stands for a text
+	WarnProperty         = "property"           // a property without type or value, or a number for a text
 	WarnSelector         = "selector"           // a Deployment whose selector the API server refuses
 	WarnSeveralDocuments = "several-documents"  // OLM reads only the first
 	WarnShadowed         = "shadowed"           // a shipped object with the name of a generated one

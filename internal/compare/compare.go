@@ -138,7 +138,8 @@ func standing(list []findings.Finding) []string {
 	if n := len(errors) - 1; n > 0 {
 		more = fmt.Sprintf(", and %d more", n)
 	}
-	return []string{"before and after, there is an error: " + text.Shorten(errors[0].Object+": "+errors[0].Message, 150) + more}
+	first := text.Shorten(errors[0].Object+": "+errors[0].Message, 150)
+	return []string{"before and after, there is an error: " + first + more}
 }
 
 // Differ reports whether two states of an object differ in more than what no report names. The error is about an object

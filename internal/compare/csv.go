@@ -168,8 +168,8 @@ func oneRest(list []change.Change) []change.Change {
 }
 
 // withDeployments returns the objects of a state, with the Deployments of CSVs that are not among them: OLM makes them
-// (OLM: pkg/controller/install/deployment.go). What Kubernetes makes of the template of another object, as the Pods of a
-// Deployment are, has another name after each rollout and says nothing more.
+// (OLM: pkg/controller/install/deployment.go). What Kubernetes makes of the template of another object, such as the
+// Pods of a Deployment, has another name after each rollout and says nothing more.
 func (s State) withDeployments() ([]*manifest.Object, error) {
 	out, there := slices.DeleteFunc(slices.Clone(s.Objects), ofTemplate), deployments(s.Objects)
 	for _, o := range s.Operators {

@@ -498,8 +498,8 @@ func (r *resolution) report(state *resolve.State, result *resolve.Result) {
 	}
 }
 
-// noteHindered reports what OLM says of a Subscription with an operator. What a failed InstallPlan has not made, OLM never
-// makes (OLM: pkg/controller/registry/resolver/resolver.go, ResolveSteps: status.currentCSV stays).
+// noteHindered reports what OLM says of a Subscription with an operator. What a failed InstallPlan has not made, OLM
+// never makes (OLM: pkg/controller/registry/resolver/resolver.go, ResolveSteps: status.currentCSV stays).
 func (c *prediction) noteHindered(s *world.Subscription, at, said string) {
 	level, hint := findings.Warning, ""
 	if c.PlanPhase(s) == v1alpha1.InstallPlanPhaseFailed {
@@ -511,8 +511,8 @@ func (c *prediction) noteHindered(s *world.Subscription, at, said string) {
 		case made.phase == v1alpha1.CSVPhaseSucceeded:
 			hint = again + "mend it, and make what is missing"
 		default:
-			level, hint = findings.Error, fmt.Sprintf("%smend it, delete Subscription %s and ClusterServiceVersion %s, and "+
-				"create the Subscription again", again, s.Name, s.CurrentCSV)
+			level, hint = findings.Error, fmt.Sprintf("%smend it, delete Subscription %s and ClusterServiceVersion "+
+				"%s, and create the Subscription again", again, s.Name, s.CurrentCSV)
 		}
 	}
 	c.note(ruleSubscription, level, s.Object, at, said, hint)

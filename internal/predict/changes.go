@@ -20,8 +20,9 @@ import (
 // outcomes are the rules about what becomes of a cluster, beside the reasons that OLM sets and those of its resolver.
 // The others are about how a tree is written.
 var outcomes = []findings.Rule{ruleSeveralGroups, ruleNoGroup, ruleAccount, ruleTargets, ruleSource, ruleDisabled,
-	rulePolicy, ruleDeployment, ruleFailed, ruleInstalling, ruleIgnored, ruleWaiting, ruleReplaced, rulePlanFails, ruleCopied,
-	ruleExtension, ruleExtensionUnknown, ruleCollision, ruleIgnoredField, ruleChance, upgrade.RuleConversion,
+	rulePolicy, ruleDeployment, ruleFailed, ruleInstalling, ruleIgnored, ruleWaiting, ruleReplaced, rulePlanFails,
+	ruleCopied, ruleExtension, ruleExtensionUnknown, ruleCollision, ruleIgnoredField, ruleChance,
+	upgrade.RuleConversion,
 	upgrade.RuleDefinition, upgrade.RuleAccount, ruleStays, ruleRecovers,
 	ruleUnattended, ruleGoing, ruleSubscription, ruleInvalid, ruleUnsynced, ruleUnfit, ruleUnknownField,
 	ruleVersion, ruleNoOperator}
@@ -30,8 +31,8 @@ var outcomes = []findings.Rule{ruleSeveralGroups, ruleNoGroup, ruleAccount, rule
 func Outcomes() []findings.Rule { return slices.Concat(reasons(), resolve.Rules(), outcomes) }
 
 // Changes returns what becomes of a cluster after a change, and did not become of it before: what OLM says, operators
-// that work again, what stays of those that nobody asks for any more, and updates that nobody approves any more. standing
-// is what OLM says of both.
+// that work again, what stays of those that nobody asks for any more, and updates that nobody approves any more.
+// standing is what OLM says of both.
 func Changes(before, after *Report) (list, standing []findings.Finding) {
 	rules := lists.Set(Outcomes(), func(r findings.Rule) string { return r.ID })
 	released := unversioned(before, after)

@@ -11,8 +11,8 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
-// unready returns why the pods of a CSV do not run, as the objects of its cluster say: what their containers wait for, why
-// they are not scheduled, and without pods the conditions of the Deployment. The hint says how to see more.
+// unready returns why the pods of a CSV do not run, as the objects of its cluster say: what their containers wait for,
+// why they are not scheduled, and without pods the conditions of the Deployment. The hint says how to see more.
 func (sim *simulation) unready(v *csv) (why, hint string) {
 	if !v.observed {
 		return "", ""
@@ -20,7 +20,8 @@ func (sim *simulation) unready(v *csv) (why, hint string) {
 	for _, name := range v.deployments() {
 		d := sim.Deployments[v.Namespace+"/"+name]
 		var has appsv1.Deployment
-		if d == nil || d.Field(&has.Status, "status") != nil || d.Field(&has.Spec.Selector, "spec", "selector") != nil ||
+		if d == nil || d.Field(&has.Status, "status") != nil ||
+			d.Field(&has.Spec.Selector, "spec", "selector") != nil ||
 			has.Status.ReadyReplicas > 0 && has.Status.UnavailableReplicas == 0 {
 			continue
 		}
@@ -64,12 +65,13 @@ func (sim *simulation) waitingPods(namespace string, of *metav1.LabelSelector) s
 
 // badConditions returns the condition of a Deployment that says most about why it has no pods.
 func badConditions(list []appsv1.DeploymentCondition) string {
-	bad := map[appsv1.DeploymentConditionType]corev1.ConditionStatus{appsv1.DeploymentReplicaFailure: corev1.ConditionTrue,
-		appsv1.DeploymentProgressing: corev1.ConditionFalse, appsv1.DeploymentAvailable: corev1.ConditionFalse}
-	for _, t := range []appsv1.DeploymentConditionType{appsv1.DeploymentReplicaFailure, appsv1.DeploymentProgressing,
-		appsv1.DeploymentAvailable} {
+	for _, bad := range []appsv1.DeploymentCondition{
+		{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue},
+		{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse},
+		{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionFalse},
+	} {
 		for _, c := range list {
-			if c.Type == t && c.Status == bad[t] {
+			if c.Type == bad.Type && c.Status == bad.Status {
 				return saidBy(c.Reason, c.Message)
 			}
 		}

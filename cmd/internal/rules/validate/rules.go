@@ -76,8 +76,8 @@ var rules = []findings.Rule{
 	{ID: ruleCatalogFields, Text: "community: the fields that the catalog wants of a CSV",
 		Help: "Those that the pipeline only warns of are warnings." + fromPipelines + "community/bundle.py."},
 	{ID: ruleCatalogKube, Text: "com.redhat.openshift.versions names releases; community: they serve minKubeVersion",
-		Help: "The latter is not asked of operators with file-based catalogs: outside of operators/NAME/VERSION it is a " +
-			"warning. The pipeline knows releases to 4.17." + fromPipelines + "community/bundle.py."},
+		Help: "The latter is not asked of operators with file-based catalogs: outside of operators/NAME/VERSION it is " +
+			"a warning. The pipeline knows releases to 4.17." + fromPipelines + "community/bundle.py."},
 	{ID: ruleCatalogPruned, Text: "certified: olm.skipRange without replaces takes other bundles out of a channel",
 		Help: "The pipeline warns." + fromPipelines + "isv/bundle.py."},
 	{ID: ruleCatalogFeature, Text: "certified: the annotations about features are true or false",
@@ -86,8 +86,8 @@ var rules = []findings.Rule{
 		Help: "Both checks are optional there." + fromPreflight + "related_images.go, restricted_network_aware.go."},
 	{ID: bundle.WarnOldAPI, Text: "an API version that current clusters do not serve"},
 	{ID: bundle.WarnOldCRD, Text: "a CustomResourceDefinition of v1beta1, which current clusters do not serve"},
-	{ID: bundle.WarnProperty, Text: "an entry of properties.yaml without type or value, which OLM leaves out, or a number " +
-		"for a text"},
+	{ID: bundle.WarnProperty, Text: "an entry of properties.yaml without type or value, which OLM leaves out, or a " +
+		"number for a text"},
 	{ID: bundle.WarnSelector, Text: "a Deployment with a selector that the API server refuses"},
 	{ID: bundle.WarnSeveralDocuments, Text: "a file has several documents; OLM reads only the first"},
 	{ID: bundle.WarnShadowed, Text: "a shipped object has the name of a generated one"},
