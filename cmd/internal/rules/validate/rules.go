@@ -76,8 +76,8 @@ var rules = []findings.Rule{
 	{ID: ruleCatalogFields, Text: "community: the fields that the catalog wants of a CSV",
 		Help: "Those that the pipeline only warns of are warnings." + fromPipelines + "community/bundle.py."},
 	{ID: ruleCatalogKube, Text: "com.redhat.openshift.versions names releases; community: they serve minKubeVersion",
-		Help: "The latter is not asked of operators with file-based catalogs: outside of operators/NAME/VERSION it is " +
-			"a warning. The pipeline knows releases to 4.17." + fromPipelines + "community/bundle.py."},
+		Help: "The latter is not asked of operators with file-based catalogs: outside of operators/NAME/VERSION it " +
+			"is a warning. The pipeline knows releases to 4.17." + fromPipelines + "community/bundle.py."},
 	{ID: ruleCatalogPruned, Text: "certified: olm.skipRange without replaces takes other bundles out of a channel",
 		Help: "The pipeline warns." + fromPipelines + "isv/bundle.py."},
 	{ID: ruleCatalogFeature, Text: "certified: the annotations about features are true or false",
