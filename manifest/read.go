@@ -254,13 +254,16 @@ func (d *Document) writtenOut(n *yaml.Node, known map[*yaml.Node]expansion) expa
 	return e
 }
 
+const mostSearched = 1 << 20 // bytes of a document that is parsed once more for each step of a search
+
 func (d *Document) syntaxError(err error) error {
 	msg, line := err.Error(), 0
 	if m := yamlErrorLine().FindStringSubmatch(msg); m != nil {
 		line, _ = strconv.Atoi(m[1])
 		msg = msg[len(m[0]):]
 	}
-	if msg == "did not find expected key" || msg == "did not find expected '-' indicator" { // line is of the block
+	ofBlock := msg == "did not find expected key" || msg == "did not find expected '-' indicator"
+	if ofBlock && len(d.Raw) <= mostSearched { // the line is that of the block
 		lines := bytes.SplitAfter(d.Raw, []byte("\n"))
 		line = 1 + sort.Search(len(lines)-1, func(i int) bool { // the first that ends in it
 			err := yaml.Unmarshal(bytes.Join(lines[:i+1], nil), new(yaml.Node))

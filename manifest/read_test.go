@@ -112,7 +112,7 @@ func TestNotYAML(t *testing.T) {
 		{"NUL", "a: b\n\x00\n", "f.yaml:2: has a NUL byte: not text", "get the file again: it is damaged, or no text"},
 		{"control character", "a: \x01\n", "f.yaml:1: not YAML: control characters are not allowed", ""},
 		{"tab", "a:\n\tb: c\n", "f.yaml:2: not YAML: found character that cannot start any token", tip},
-		{"in a block", "a: b\n---\nc:\n  d:\n    - e\n    - f\n   - g\n    - h\n", "f.yaml:7: not YAML: did not find expected '-' indicator", ""},
+		{"in a block", "a: b\n---\nc:\n  d:\n    - e\n    - f\n    g: 1\n    - h\n", "f.yaml:7: not YAML: did not find expected '-' indicator", ""},
 		{"in a mapping", "a:\n  b: [\n  1]\n  c: 'x\n\n  y'\n d: 2\ne: 3\n", "f.yaml:7: not YAML: did not find expected key", ""},
 		{"in the second document", "a: b\n---\nc: [\n", "f.yaml:3: not YAML: did not find expected node content", ""},
 		{"open quote", "a: b\nc: 'd\n", "f.yaml:2: not YAML: found unexpected end of stream", ""},
