@@ -106,9 +106,9 @@ func (sim *simulation) judgePhase(v *csv) {
 		rule := findings.Rule{ID: string(v.reason)}
 		if !sim.rules[rule.ID] {
 			rule, message = ruleFailed, fmt.Sprintf("%s: %s", v.reason, message)
-		}
-		if why, see := sim.unready(v); why != "" {
-			message, hint = strings.TrimSuffix(message, ".")+": "+why, cmp.Or(hint, see)
+			if why, see := sim.unready(v); why != "" {
+				message, hint = strings.TrimSuffix(message, ".")+": "+why, cmp.Or(hint, see)
+			}
 		}
 		say(rule, findings.Error, at, message, hint)
 	case v.reason == v1alpha1.CSVReasonRequirementsNotMet:
